@@ -71,6 +71,8 @@ struct Use {
     /// Set if the use is neither allowed nor denied.
     aside: Option<Aside>,
     rule: String,
+    /// `true` if the runtime of a language did this on its own. The audit has it, and callers are not told.
+    is_aside_of_language: bool,
     count: u64,
 }
 
@@ -109,6 +111,7 @@ impl Uses {
             why: Some(clean(how, MAX_BYTES)),
             aside: Some(Aside::Hidden),
             rule: shown(&rule),
+            is_aside_of_language: false,
             count: 1,
         });
     }
@@ -129,6 +132,7 @@ impl Uses {
             why: Some(clean(why, MAX_BYTES)),
             aside: Some(Aside::Reported(outcome)),
             rule: shown(&rule),
+            is_aside_of_language: false,
             count: 1,
         });
     }
@@ -146,6 +150,20 @@ impl Uses {
         self.note(capability, &what, Some(&asked), Some(why), &rule);
     }
 
+    /// Records a denied use by the runtime of a language, which the author of the component did not write.
+    pub fn denied_to_language(&self, capability: &'static str, what: impl Display, why: &str, rule: &str) {
+        self.add(Use {
+            capability,
+            what: shown(&what),
+            asked: None,
+            why: Some(clean(why, MAX_BYTES)),
+            aside: None,
+            rule: rule.to_owned(),
+            is_aside_of_language: true,
+            count: 1,
+        });
+    }
+
     fn note(
         &self,
         capability: &'static str,
@@ -155,7 +173,17 @@ impl Uses {
         rule: &dyn Display,
     ) {
         let (what, rule, why) = (shown(what), shown(rule), why.map(|why| clean(why, MAX_BYTES)));
-        self.add(Use { capability, what, asked: asked.map(shown), why, aside: None, rule, count: 1 });
+        let asked = asked.map(shown);
+        self.add(Use {
+            capability,
+            what,
+            asked,
+            why,
+            aside: None,
+            rule,
+            is_aside_of_language: false,
+            count: 1,
+        });
     }
 
     fn add(&self, new: Use) {
@@ -166,6 +194,7 @@ impl Uses {
                 && used.rule == new.rule
                 && used.why.is_some() == new.why.is_some()
                 && used.aside == new.aside
+                && used.is_aside_of_language == new.is_aside_of_language
         };
         if let Some(used) = noted.uses.iter_mut().find(same) {
             used.count += 1;
@@ -183,7 +212,17 @@ impl Uses {
         let known = noted.uses.iter().any(|used| used.capability == capability && used.what.is_empty());
         if !known {
             let (what, rule) = (String::new(), rule.to_owned());
-            noted.uses.push(Use { capability, what, asked: None, why: None, aside: None, rule, count: 1 });
+            let new = Use {
+                capability,
+                what,
+                asked: None,
+                why: None,
+                aside: None,
+                rule,
+                is_aside_of_language: false,
+                count: 1,
+            };
+            noted.uses.push(new);
         }
     }
 
@@ -267,11 +306,11 @@ impl Uses {
     /// Records an error that a host function returned to the guest. It may contain argument values, and is for the
     /// caller alone.
     pub fn failed(&self, function: impl Display, error: impl Display) {
-        let failed = format!("{}, from {}", shown(&error), shown(&function));
+        let failed = format!("{} had returned {}", shown(&function), shown(&error));
         *self.0.failed.lock() = Some(failed);
     }
 
-    /// Returns the last error that a host function returned to the guest, and the function.
+    /// Describes the last error that a host function returned to the guest.
     pub fn last_failure(&self) -> Option<String> {
         self.0.failed.lock().clone()
     }
@@ -314,9 +353,10 @@ impl Uses {
                 None => "refused",
             };
             let refused = why.as_ref().map_or_else(String::new, |why| format!(", {word}: {why}"));
-            format!("{capability} {what}{times}{refused}")
+            let space = if what.is_empty() { "" } else { " " };
+            format!("{capability}{space}{what}{times}{refused}")
         };
-        self.lock().uses.iter().map(line).collect()
+        self.lock().uses.iter().filter(|used| !used.is_aside_of_language).map(line).collect()
     }
 
     /// Describes the denied uses as sentences for the caller: the first few, and the number of further ones.
@@ -376,21 +416,17 @@ impl Use {
     }
 
     fn refusal(&self) -> Option<String> {
-        if self.aside.is_some() {
+        if self.aside.is_some() || self.is_aside_of_language {
             return None;
         }
         let Self { capability, what, asked, why: Some(why), rule, .. } = self else { return None };
         let what = asked.as_ref().unwrap_or(what);
         let decides = match rule.as_str() {
-            APPROVAL => "the approval of the plugin does not cover it",
-            BUILT_IN => "this server always refuses that",
-            _ => {
-                return Some(format!(
-                    "This server refused {capability} {what}: {why} ({rule} decides that)."
-                ));
-            }
+            // The reason says what is missing, or why nothing allows it.
+            APPROVAL | BUILT_IN => String::new(),
+            _ => format!(" ({rule} decides that)"),
         };
-        Some(format!("This server refused {capability} {what}: {why} ({decides})."))
+        Some(format!("This server refused {capability} {what}: {why}{decides}."))
     }
 
     fn push(&self, out: &mut Vec<u8>, rules: &RuleTexts) {
@@ -444,147 +480,4 @@ fn shown(what: &dyn Display) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::{Value, json};
-
-    fn told(uses: &Uses) -> Value {
-        let mut out = b"{\"x\":0".to_vec();
-        uses.push(&mut out, &RuleTexts::default());
-        out.push(b'}');
-        serde_json::from_slice(&out).unwrap()
-    }
-
-    #[test]
-    fn what_was_hidden_is_neither_allowed_nor_denied() {
-        let uses = Uses::default();
-        uses.hidden("files", "/w/finance", "hidden by \"finance/\"", "policy.toml line 4");
-        let line = told(&uses);
-        assert_eq!(
-            line["uses"],
-            json!([{"capability": "files", "what": "/w/finance", "hidden": true, "why": "hidden by \"finance/\"",
-                    "rule": "policy.toml line 4"}])
-        );
-        assert!(!uses.was_denied() && uses.refusals().is_empty());
-        assert_eq!(uses.lines(), ["files /w/finance, hidden: hidden by \"finance/\""]);
-        let text = format!("{{\"tool\":\"Bash\",\"uses\":{}}}", line["uses"]);
-        assert_eq!(crate::Record::parse(&text).unwrap().denied().count(), 0);
-    }
-
-    #[test]
-    fn an_outcome_that_is_only_reported_is_neither_allowed_nor_denied() {
-        let uses = Uses::default();
-        uses.reported("rules", "Bash", "deny", "rule push", "policy.toml line 4");
-        let line = told(&uses);
-        assert_eq!(
-            line["uses"],
-            json!([{"capability": "rules", "what": "Bash", "reported": "deny", "why": "rule push",
-                    "rule": "policy.toml line 4"}])
-        );
-        assert!(!uses.was_denied() && uses.refusals().is_empty());
-        assert_eq!(uses.lines(), ["rules Bash, reported: rule push"]);
-        let record =
-            crate::Record::parse(&format!("{{\"tool\":\"Bash\",\"uses\":{}}}", line["uses"])).unwrap();
-        assert_eq!((record.denied().count(), record.reported().count()), (0, 1));
-    }
-
-    #[test]
-    fn repeated_uses_are_counted_and_denials_say_why() {
-        let uses = Uses::default();
-        assert_eq!(told(&uses), json!({"x": 0}));
-        assert!(uses.is_empty());
-        for _ in 0..3 {
-            uses.allowed("web", format_args!("{}:{}", "example.com", 443), "policy.toml line 4");
-            uses.once("store", BUILT_IN);
-        }
-        uses.denied("web", "10.0.0.1:80", "is private\u{1b}[31m", BUILT_IN);
-        assert_eq!(
-            told(&uses)["uses"],
-            json!([
-                {"capability": "web", "what": "example.com:443", "allowed": true, "rule": "policy.toml line 4", "count": 3},
-                {"capability": "store", "allowed": true, "rule": "built-in"},
-                {"capability": "web", "what": "10.0.0.1:80", "allowed": false, "why": "is private[31m", "rule": "built-in"},
-            ])
-        );
-    }
-
-    #[test]
-    fn refusals_are_told_with_what_decides() {
-        let uses = Uses::default();
-        uses.allowed("web", "example.com:443", APPROVAL);
-        assert!(uses.refusals().is_empty());
-        uses.denied("files", "read /srv", "it is not granted", APPROVAL);
-        uses.denied("files", "read /srv", "it is not granted", APPROVAL);
-        uses.denied("web", "example.net:443", "`deny` has it", "policy.toml line 3");
-        uses.denied("web", "10.0.0.1:80", "it is private", BUILT_IN);
-        uses.denied("web", "10.0.0.2:80", "it is private", BUILT_IN);
-        assert_eq!(
-            uses.refusals(),
-            [
-                "This server refused files read /srv: it is not granted (the approval of the plugin does not cover it).",
-                "This server refused web example.net:443: `deny` has it (policy.toml line 3 decides that).",
-                "This server refused web 10.0.0.1:80: it is private (this server always refuses that).",
-                "It refused 1 more; the audit has them all.",
-            ]
-        );
-    }
-
-    #[test]
-    fn only_who_called_is_told_the_whole_name() {
-        let uses = Uses::default();
-        uses.denied_by_name("files", "read /srv", "read /srv/b/../a.txt", "it is not granted", APPROVAL);
-        uses.denied_by_name("files", "read /srv", "read /srv/c.txt", "it is not granted", APPROVAL);
-        assert_eq!(
-            uses.refusals(),
-            [
-                "This server refused files read /srv/b/../a.txt: it is not granted (the approval of the plugin does not cover it)."
-            ]
-        );
-        let audit = told(&uses);
-        assert_eq!((&audit["uses"][0]["what"], &audit["uses"][0]["count"]), (&json!("read /srv"), &json!(2)));
-        assert!(!audit.to_string().contains(".txt") && !uses.lines().concat().contains(".txt"));
-    }
-
-    #[test]
-    fn uses_are_bounded_in_number_and_length() {
-        let uses = Uses::default();
-        for index in 0..1000 {
-            let what = format!("{index}-{}", "é".repeat(100_000));
-            if index % 2 == 0 {
-                uses.allowed("web", what, BUILT_IN);
-            } else {
-                uses.denied("web", what, "no", BUILT_IN);
-            }
-        }
-        let told = told(&uses);
-        assert_eq!(told["uses"].as_array().unwrap().len(), 2 * MAX_USES);
-        assert_eq!((&told["more_uses"], &told["more_denied"]), (&json!(872), &json!(436)));
-        assert!(told["uses"][5]["what"].as_str().unwrap().len() <= MAX_BYTES + 3);
-    }
-
-    #[test]
-    fn many_refusals_displace_nothing_else() {
-        let uses = Uses::default();
-        for index in 0..100 {
-            uses.denied("network", format_args!("h{index}:80"), "no", BUILT_IN);
-        }
-        uses.allowed("network", "reached:80", BUILT_IN);
-        uses.denied("shell", "/w/.mcp.json", "no", BUILT_IN);
-        uses.left_out(1, 2);
-        let told = told(&uses);
-        let whats: Vec<_> = told["uses"].as_array().unwrap().iter().map(|used| &used["what"]).collect();
-        assert!(
-            whats.contains(&&json!("reached:80")) && whats.contains(&&json!("/w/.mcp.json")),
-            "{whats:?}"
-        );
-        assert_eq!((&told["more_uses"], &told["more_denied"]), (&json!(39), &json!(38)));
-    }
-
-    #[test]
-    fn the_most_memory_stays() {
-        let uses = Uses::default();
-        uses.took_memory(5);
-        uses.clone().took_memory(3);
-        assert_eq!(uses.memory(), 5);
-    }
-}
+mod tests;

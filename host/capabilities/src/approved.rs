@@ -71,11 +71,16 @@ pub enum FolderPath {
 impl FolderPath {
     /// Opens the folder without following links. Returns its path on this machine and the open folder.
     pub fn open(&self, workspace: &Path) -> io::Result<(PathBuf, paths::Folder)> {
-        let path = match self {
+        let path = self.at(workspace);
+        Ok((path.to_owned(), paths::Folder::open(path)?))
+    }
+
+    /// Returns the path on this machine.
+    pub fn at<'a>(&'a self, workspace: &'a Path) -> &'a Path {
+        match self {
             Self::Workspace => workspace,
             Self::At(path) => path,
-        };
-        Ok((path.to_owned(), paths::Folder::open(path)?))
+        }
     }
 }
 

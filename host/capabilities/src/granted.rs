@@ -33,7 +33,7 @@ pub fn decide(
     let granted: Vec<_> = roots.iter().map(|(root, _)| root.clone()).collect();
     policy.files.check_denied(path, &granted, places)?;
     if write && starts_programs(path, root, places) {
-        return Err(refused("what makes other programs start something, and is not written"));
+        return Err(refused("plugins never write files that make other programs start something"));
     }
     Ok(root.clone())
 }

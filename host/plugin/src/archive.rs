@@ -17,6 +17,15 @@ const TIME: u64 = 946_684_800;
 /// Maximum length of an entry name in an error message.
 const MAX_SHOWN: usize = 60;
 
+/// Beginnings of compressed files, and their kinds.
+const COMPRESSED: [(&[u8], &str); 5] = [
+    (b"\x1f\x8b", "gzip"),
+    (b"PK\x03\x04", "zip"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"\xfd7zXZ\0", "xz"),
+    (b"BZh", "bzip2"),
+];
+
 /// A file in an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry<'a> {
@@ -34,6 +43,10 @@ pub struct Entry<'a> {
 pub enum ArchiveError {
     #[error("the pack is damaged or cut off: {0}; fetch it again")]
     Damaged(String),
+    #[error(
+        "the pack is compressed ({0}); packs are plain tar archives: unpack it, or pack the folder with `scorpiox-code`"
+    )]
+    Compressed(&'static str),
     #[error("the pack has more than {0} files")]
     Many(usize),
     #[error("the pack has the entry {name:?}, which {fault}; it was not made by `scorpiox-code`")]
@@ -52,6 +65,9 @@ pub fn entries(
     most: usize,
     check: impl Fn(&str) -> Result<(), String>,
 ) -> Result<Vec<Entry<'_>>, ArchiveError> {
+    if let Some((_, name)) = COMPRESSED.iter().find(|(begin, _)| bytes.starts_with(begin)) {
+        return Err(ArchiveError::Compressed(name));
+    }
     let damaged = |error: io::Error| ArchiveError::Damaged(shown(&error.to_string()));
     let mut archive = Archive::new(bytes);
     let mut found = Vec::new();
@@ -139,5 +155,18 @@ impl Write for Same<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compressed_archive_is_not_taken_for_a_damaged_one() {
+        let refused = |bytes: &[u8]| entries(bytes, 1, |_| Ok(())).expect_err("an error").to_string();
+        assert!(refused(b"\x1f\x8b\x08\0").starts_with("the pack is compressed (gzip); packs are plain tar"));
+        assert!(refused(b"PK\x03\x04 and more").starts_with("the pack is compressed (zip);"));
+        assert!(refused(b"neither of them").starts_with("the pack is damaged or cut off: "));
     }
 }

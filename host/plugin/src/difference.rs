@@ -19,6 +19,18 @@ const WORDS: [(&str, &str); 4] = [
     ("output_schema", "its result"),
 ];
 
+/// Hints of a tool, with the description of a change to `true` and to `false`.
+const HINTS: [(&str, &str, &str); 4] = [
+    ("read_only", "now says that it changes nothing", "no longer says that it changes nothing"),
+    ("destructive", "now says that it may destroy something", "now says that it destroys nothing"),
+    (
+        "idempotent",
+        "now says that twice is the same as once",
+        "no longer says that twice is the same as once",
+    ),
+    ("open_world", "may now reach other systems, such as the web", "no longer reaches other systems"),
+];
+
 /// List of differences between two versions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Difference {
@@ -189,8 +201,12 @@ impl Difference {
                 continue;
             };
             // Hints determine whether clients ask the user for confirmation.
-            if before["hints"] != tool["hints"] {
-                self.push(Kind::More, format!("tool {name}: what it says it may change"));
+            for (hint, yes, no) in HINTS {
+                let says = |tool: &Value| tool["hints"][hint].as_bool();
+                if says(before) != says(tool) {
+                    let now = if says(tool) == Some(true) { yes } else { no };
+                    self.push(Kind::More, format!("tool {name}: {now} ({hint})"));
+                }
             }
             for (member, what) in WORDS {
                 if before[member] != tool[member] {

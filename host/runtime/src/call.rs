@@ -309,7 +309,7 @@ fn run<T>(
             tracing::debug!(component = &*component.name, "call failed: {error:?}");
             let fault = Fault::from_run(&error, &component.limits, state.meter.memory_refused);
             let said = state.wasi.map(|wasi| wasi.said()).unwrap_or_default();
-            Err(fault.after(said, setup.uses.last_failure()))
+            Err(fault.after(said, setup.uses.last_failure(), &error))
         }
     }
 }

@@ -82,6 +82,8 @@ pub enum Fault {
         said: String,
         /// Last error of an imported function, and the function.
         failed: Option<String>,
+        /// Explanation of an ending that a language leaves unexplained.
+        hint: Option<String>,
     },
     /// The fault also ended the instance that retained resources for later calls.
     #[error("{fault}; the instance that kept its resources ended with it, and {}", gone(*.handles))]
@@ -175,14 +177,45 @@ impl Fault {
         }
     }
 
-    /// Returns the last error of an imported function before the fault, and the function, if the guest ended
-    /// itself. It may contain argument values.
+    /// Describes the last error of an imported function before the fault, if the guest ended itself. It may contain
+    /// argument values.
     pub fn failed(&self) -> Option<&str> {
         match self {
             Self::Printed { failed, .. } => failed.as_deref(),
             Self::Lost { fault, .. } => fault.failed(),
             _ => None,
         }
+    }
+
+    /// Returns the explanation of an ending that a language leaves unexplained.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Printed { hint, .. } => hint.as_deref(),
+            Self::Lost { fault, .. } => fault.hint(),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if the guest ended itself. Its output then says why.
+    pub fn is_guests_own(&self) -> bool {
+        match self {
+            Self::Exited(_) | Self::Trap(_) => true,
+            Self::Printed { fault, .. } | Self::Lost { fault, .. } => fault.is_guests_own(),
+            _ => false,
+        }
+    }
+
+    /// Returns `true` if the guest did not start.
+    pub fn is_before_start(&self) -> bool {
+        matches!(
+            self,
+            Self::Uncompiled(_)
+                | Self::Crowded(_)
+                | Self::Busy(_)
+                | Self::Secret(_)
+                | Self::Unusable(_)
+                | Self::Unread(_)
+        )
     }
 
     /// Adds the number of handles that are lost with the instance.
@@ -195,20 +228,15 @@ impl Fault {
         matches!(self, Self::Lost { .. })
     }
 
-    /// Adds the guest's output and the last error that it got, if the guest caused the fault.
-    pub(super) fn after(self, said: String, failed: Option<String>) -> Self {
-        let is_guests = matches!(
-            self,
-            Self::Deadline(_)
-                | Self::Waited(_)
-                | Self::Exited(_)
-                | Self::Memory(_)
-                | Self::Stack
-                | Self::Trap(_)
-        );
-        let failed = failed.filter(|_| matches!(self, Self::Exited(_) | Self::Trap(_)));
-        let tells = !said.is_empty() || failed.is_some();
-        if is_guests && tells { Self::Printed { fault: Box::new(self), said, failed } } else { self }
+    /// Adds the guest's output, the last error that it got, and the explanation of a trap, if the guest caused the
+    /// fault. `error` is that of the run.
+    pub(super) fn after(self, said: String, failed: Option<String>, error: &wasmtime::Error) -> Self {
+        let is_guests = self.is_guests_own()
+            || matches!(self, Self::Deadline(_) | Self::Waited(_) | Self::Memory(_) | Self::Stack);
+        let failed = failed.filter(|_| self.is_guests_own());
+        let hint = if matches!(self, Self::Trap(_)) { super::hints::of_trap(error, &said) } else { None };
+        let tells = !said.is_empty() || failed.is_some() || hint.is_some();
+        if is_guests && tells { Self::Printed { fault: Box::new(self), said, failed, hint } } else { self }
     }
 
     /// Converts the error of a failed run.

@@ -351,7 +351,9 @@ impl Exported {
                 Ok(ToolResult { content: vec![Content::Text(text)], structured })
             }
             Outcome::Refused(reason) => Err(ToolError::Failed(
-                reason.unwrap_or_else(|| format!("{} failed and gave no reason.", self.name)),
+                reason
+                    .filter(|reason| !reason.trim().is_empty())
+                    .unwrap_or_else(|| format!("{} failed and gave no reason.", self.name)),
             )),
         }
     }

@@ -17,6 +17,7 @@ mod engines;
 mod fault;
 mod functions;
 mod handler;
+mod hints;
 mod instances;
 mod limits;
 mod loading;

@@ -117,7 +117,7 @@ fn run(
         Err(error) => {
             tracing::debug!(component = &*component.name, "call failed: {error:?}");
             let fault = Fault::from_run(&error, &component.limits, meter.memory_refused);
-            Err(fault.after(said, setup.uses.last_failure()))
+            Err(fault.after(said, setup.uses.last_failure(), &error))
         }
     };
     match finished {

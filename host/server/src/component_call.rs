@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::client::{Client, OfComponent};
 use super::scope::Scope;
+use super::session::Audience;
 use scorpiox_capabilities::Capability;
 use scorpiox_capabilities::contents::RichContent;
 use scorpiox_capabilities::setup::{Caller, Setup};
@@ -70,7 +71,9 @@ pub(super) fn finished<T>(
     called: Result<Finished<T>, Fault>,
 ) -> Result<Finished<T>, CallError> {
     let finished = called.map_err(|fault| {
-        if !fault.is_cancel() && !matches!(fault, Fault::Lacks(_)) {
+        // A person reads the same as the result of their own command.
+        let is_told = scope.session.audience == Audience::Person;
+        if !is_told && !fault.is_cancel() && !matches!(fault, Fault::Lacks(_)) {
             tracing::warn!(tool = name, "call failed: {fault}");
         }
         let (tool, has_effects) = (scope.name(name).into_owned(), component.has_effects());

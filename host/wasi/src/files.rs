@@ -153,9 +153,10 @@ impl HostDescriptor for Guarded<'_> {
         path_flags: PathFlags,
         path: String,
     ) -> FsResult<DescriptorStat> {
-        let (held, name) = match self.seen(&fd, &path, path_flags)? {
+        let (held, name) = match self.described(&fd, &path, path_flags)? {
             Seen::In(held, name) => (held, name),
             Seen::Way(_) => return Ok(Way::stat()),
+            Seen::Closed(closed) => return Ok(closed.stat()),
         };
         let stat = self.view.stat_at(held.fd(), PathFlags::empty(), name).await;
         self.release(&held)?;
@@ -168,9 +169,10 @@ impl HostDescriptor for Guarded<'_> {
         path_flags: PathFlags,
         path: String,
     ) -> FsResult<MetadataHashValue> {
-        let (held, name) = match self.seen(&fd, &path, path_flags)? {
+        let (held, name) = match self.described(&fd, &path, path_flags)? {
             Seen::In(held, name) => (held, name),
             Seen::Way(way) => return Ok(way.hash()),
+            Seen::Closed(closed) => return Ok(closed.hash()),
         };
         let hash = self.view.metadata_hash_at(held.fd(), PathFlags::empty(), name).await;
         self.release(&held)?;

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use cap_std::ambient_authority;
@@ -13,6 +14,8 @@ use wasmtime_wasi::WasiCtxBuilder;
 use wasmtime_wasi::filesystem::{Dir as OpenDir, FsPerms, OpenMode};
 
 use super::WasiSource;
+use super::language::is_own_path;
+use super::sink::Sink;
 use super::way::Way;
 use scorpiox_capabilities::approved::FolderPath;
 use scorpiox_capabilities::granted::decide;
@@ -50,18 +53,25 @@ pub(super) struct Guard {
     has_root: bool,
     /// `true` if a plan is active, so that no folder may be written.
     is_planning: bool,
+    /// Granted folders that could not be opened, each with the reason.
+    missing: Vec<(PathBuf, String)>,
+    /// Standard error of the call.
+    stderr: Option<Sink>,
+    /// `true` if the path of the last operation is one that the runtime of a language reads on its own.
+    is_languages: AtomicBool,
     /// Write-protected paths in the folders, determined before the first change of a call.
     unwritable: OnceLock<Unwritable>,
 }
 
 /// Opens the granted folders that exist.
-pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder) -> Guard {
+pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder, stderr: &Sink) -> Guard {
     let mut guard = Guard {
         plugin: source.name.clone(),
         uses: source.uses.clone(),
         has_folders: !source.approved.folders.is_empty(),
         has_root: source.approved.has_root,
         is_planning: source.read_only,
+        stderr: Some(stderr.clone()),
         ..Guard::default()
     };
     let Some(shell) = &source.shell else { return guard };
@@ -81,11 +91,7 @@ pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder) -> Guard {
         let (path, held) = match folder.path.open(&site.workspace) {
             Ok(opened) => opened,
             Err(error) => {
-                let folder = &folder.path;
-                tracing::warn!(
-                    plugin = source.name,
-                    "it has no folder {folder:?}, which was granted: {error}"
-                );
+                guard.misses(folder.path.at(&site.workspace), &error);
                 continue;
             }
         };
@@ -110,9 +116,7 @@ pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder) -> Guard {
                 guard.roots.push((path, write));
                 guard.opened.push(dir);
             }
-            Err(error) => {
-                tracing::warn!(plugin = source.name, "{} cannot be opened: {error}", path.display());
-            }
+            Err(error) => guard.misses(&path, &error),
         }
     }
     let granted: Vec<_> = guard.roots.iter().map(|(root, _)| root.clone()).collect();
@@ -149,6 +153,25 @@ fn place(held: &Folder, path: &Path) -> PathBuf {
         let _ = held;
         path.to_owned()
     }
+}
+
+/// Decision about the metadata of a path.
+pub(super) enum Described {
+    /// The path may be read.
+    Open,
+    /// The path is denied, and its folder may be read.
+    Listed(Listed),
+    /// The path is denied.
+    Refused,
+}
+
+/// Position of a denied name among the granted folders.
+#[derive(Hash)]
+pub(super) struct Listed {
+    /// Index of the granted folder.
+    root: usize,
+    /// Path in that folder.
+    inside: PathBuf,
 }
 
 /// A preopened descriptor of a guest.
@@ -215,8 +238,27 @@ impl Guard {
         workspace.symlink_metadata(first).is_err_and(|error| is_absent(&error)).then_some(first)
     }
 
+    /// Notes a granted folder that cannot be opened.
+    fn misses(&mut self, folder: &Path, error: &io::Error) {
+        let why = if error.kind() == io::ErrorKind::NotFound {
+            "does not exist; create it".to_owned()
+        } else {
+            format!("cannot be opened: {error}")
+        };
+        tracing::warn!(plugin = self.plugin, "the folder {} was granted, and {why}", folder.display());
+        self.missing.push((folder.to_owned(), why));
+    }
+
+    /// Notes the path of an operation that begins.
+    pub(super) fn begins(&self, path: &Path) {
+        self.is_languages.store(is_own_path(path), Ordering::Relaxed);
+    }
+
     /// Records access to an absolute path outside of the granted folders.
     pub(super) fn lies_outside(&self, path: &Path, write: bool) {
+        if let Some((folder, why)) = self.missing.iter().find(|(folder, _)| path.starts_with(folder)) {
+            return self.outside(path, write, &format!("{} was granted, and {why}", folder.display()));
+        }
         if !self.roots.is_empty() {
             return self.outside(path, write, &format!("it has only {}", self.named()));
         }
@@ -238,18 +280,27 @@ impl Guard {
 
     /// Records access to an absolute path that may have been meant for the workspace.
     pub(super) fn lies_at_machine(&self, first: &str, path: &str, write: bool) {
+        let asked = Path::new("/").join(path);
+        if self.missing.iter().any(|(folder, _)| asked.starts_with(folder)) {
+            return self.lies_outside(&asked, write);
+        }
         let workspace = self.roots.first().map_or(Path::new("/"), |(path, _)| path);
         let meant = workspace.join(first);
         let why = format!("it has only {}; if it means the workspace: {}", self.named(), meant.display());
-        self.outside(&Path::new("/").join(path), write, &why);
+        self.outside(&asked, write, &why);
     }
 
     fn outside(&self, path: &Path, write: bool, why: &str) {
         let what = if write { "write" } else { "read" };
         let folder = path.parent().unwrap_or(path);
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        let asked = format_args!("{what} {}", path.display());
-        self.uses.denied_by_name("files", format_args!("{what} {}", folder.display()), asked, why, APPROVAL);
+        let within = format_args!("{what} {}", folder.display());
+        if !write && is_own_path(path) {
+            self.uses.denied_to_language("files", within, why, APPROVAL);
+        } else {
+            let asked = format_args!("{what} {}", path.display());
+            self.uses.denied_by_name("files", within, asked, why, APPROVAL);
+        }
         tracing::debug!(plugin = self.plugin, "refused: {what} below {}: {why}", folder.display());
     }
 
@@ -265,21 +316,51 @@ impl Guard {
     /// Returns `true` if access to a path is allowed. `path` must be absolute and without links; `asked` is
     /// the plugin's own name for it. The result and the audit have a refusal.
     pub(super) fn allows(&self, path: &Path, asked: &Path, write: bool) -> bool {
-        let what = if write { "write" } else { "read" };
         match self.check(path, write) {
             Ok(root) => {
-                self.uses.allowed("files", format_args!("{what} {}", root.display()), APPROVAL);
+                self.allowed(&root, write);
                 true
             }
             Err(denial) => {
-                let folder = path.parent().unwrap_or(path);
-                let asked = format_args!("{what} {}", asked.display());
-                let what = format_args!("{what} {}", folder.display());
-                self.uses.denied_by_name("files", what, asked, &denial.rule, self.rule(path, write));
-                tracing::debug!(plugin = self.plugin, "refused: {denial}");
+                self.refused(path, asked, write, &denial);
                 false
             }
         }
+    }
+
+    /// Reports whether the metadata of a path may be read, with the arguments of [`allows`](Self::allows). A denied
+    /// name in a folder that may be read is no refusal: a listing of that folder shows the name, too.
+    pub(super) fn describes(&self, path: &Path, asked: &Path) -> Described {
+        let denial = match self.check(path, false) {
+            Ok(root) => {
+                self.allowed(&root, false);
+                return Described::Open;
+            }
+            Err(denial) => denial,
+        };
+        let around = path.parent().and_then(|folder| self.check(folder, false).ok());
+        let index = around.and_then(|root| self.roots.iter().position(|(known, _)| *known == root));
+        match index.and_then(|index| Some((index, path.strip_prefix(&self.roots.get(index)?.0).ok()?))) {
+            Some((root, inside)) => Described::Listed(Listed { root, inside: inside.to_owned() }),
+            None => {
+                self.refused(path, asked, false, &denial);
+                Described::Refused
+            }
+        }
+    }
+
+    fn allowed(&self, root: &Path, write: bool) {
+        let what = if write { "write" } else { "read" };
+        self.uses.allowed("files", format_args!("{what} {}", root.display()), APPROVAL);
+    }
+
+    fn refused(&self, path: &Path, asked: &Path, write: bool, denial: &FileDenial) {
+        let what = if write { "write" } else { "read" };
+        let folder = path.parent().unwrap_or(path);
+        let asked = format_args!("{what} {}", asked.display());
+        let what = format_args!("{what} {}", folder.display());
+        self.uses.denied_by_name("files", what, asked, &denial.rule, self.rule(path, write));
+        tracing::debug!(plugin = self.plugin, "refused: {denial}");
     }
 
     /// Records an attempt to write below a read-only folder.
@@ -294,9 +375,13 @@ impl Guard {
         tracing::debug!(plugin = self.plugin, "refused: a change below {}: {why}", folder.display());
     }
 
-    /// Records an error of a function, for a guest that does not catch it.
+    /// Records an error of a function, for a guest that does not catch it. Errors of a language's own paths, and those
+    /// after the guest began to print its error, are not the cause.
     pub(super) fn failed(&self, error: impl std::fmt::Display) {
-        self.uses.failed("wasi:filesystem", error);
+        let has_printed = self.stderr.as_ref().is_some_and(Sink::is_used);
+        if !has_printed && !self.is_languages.load(Ordering::Relaxed) {
+            self.uses.failed("wasi:filesystem", error);
+        }
     }
 
     /// Records a path that leads out of the folders.

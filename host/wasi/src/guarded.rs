@@ -13,7 +13,8 @@ use wasmtime_wasi::filesystem::{
 use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, ErrorCode, OpenFlags, PathFlags};
 
-use super::folders::{Guard, Preopen};
+use super::closed::Closed;
+use super::folders::{Described, Guard, Preopen};
 use super::place::{Place, real_path};
 use super::way::{Leads, Way};
 
@@ -65,6 +66,7 @@ impl<'a> Guarded<'a> {
 
     /// Determines the folder in which a path starts: a granted folder or a virtual parent of one.
     fn begin(&self, fd: &Resource<Descriptor>, path: &str, write: bool) -> FsResult<Begin> {
+        self.guard.begins(Path::new(path));
         let Some(way) = self.way(fd) else {
             let dir = self.dir(fd)?;
             let Some(first) = self.guard.of_machine(&dir, path) else {
@@ -99,18 +101,23 @@ impl<'a> Guarded<'a> {
 
     /// Resolves a path and checks that access is allowed.
     fn place(&self, dir: &OpenDir, asked: &Asked, follow: bool, write: bool) -> FsResult<Place> {
-        let Asked { path, named } = asked;
         if write && dir.perms.write_not_permitted() {
-            self.guard.is_to_read(&real_path(&handle(dir)?)?, named);
+            self.guard.is_to_read(&real_path(&handle(dir)?)?, &asked.named);
             return Err(ErrorCode::NotPermitted.into());
         }
-        let place = Place::find(&handle(dir)?, path, follow).inspect_err(|error| {
-            if matches!(error, ErrorCode::NotPermitted | ErrorCode::Access | ErrorCode::Loop) {
-                self.guard.leads_out(named, write);
-            }
-        })?;
-        let is_allowed = self.guard.allows(&place.real, named, write);
+        let place = self.find(dir, asked, follow, write)?;
+        let is_allowed = self.guard.allows(&place.real, &asked.named, write);
         if is_allowed { Ok(place) } else { Err(ErrorCode::NotPermitted.into()) }
+    }
+
+    /// Resolves a path in a folder.
+    fn find(&self, dir: &OpenDir, asked: &Asked, follow: bool, write: bool) -> FsResult<Place> {
+        let found = Place::find(&handle(dir)?, &asked.path, follow).inspect_err(|error| {
+            if matches!(error, ErrorCode::NotPermitted | ErrorCode::Access | ErrorCode::Loop) {
+                self.guard.leads_out(&asked.named, write);
+            }
+        });
+        Ok(found?)
     }
 
     /// Checks write access to a path. Returns its folder as a resource, its name in that folder, and its
@@ -136,6 +143,29 @@ impl<'a> Guarded<'a> {
             Begin::Along(way) => return Ok(Seen::Way(way)),
         };
         let place = self.place(&dir, &path, flags.contains(PathFlags::SYMLINK_FOLLOW), false)?;
+        self.hold(&dir, place)
+    }
+
+    /// Like [`seen`](Self::seen), for the metadata of a path.
+    pub(super) fn described(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        path: &str,
+        flags: PathFlags,
+    ) -> FsResult<Seen> {
+        let (dir, path) = match self.begin(fd, path, false)? {
+            Begin::In(dir, path) => (dir, path),
+            Begin::Along(way) => return Ok(Seen::Way(way)),
+        };
+        let place = self.find(&dir, &path, flags.contains(PathFlags::SYMLINK_FOLLOW), false)?;
+        match self.guard.describes(&place.real, &path.named) {
+            Described::Open => self.hold(&dir, place),
+            Described::Listed(listed) => Ok(Seen::Closed(Closed::find(&place, &listed)?)),
+            Described::Refused => Err(ErrorCode::NotPermitted.into()),
+        }
+    }
+
+    fn hold(&mut self, dir: &OpenDir, place: Place) -> FsResult<Seen> {
         let folder = OpenDir::new(place.folder.into_std_file(), dir.perms, dir.open_mode, true);
         let held = self.view.table.push(Descriptor::Dir(folder))?;
         Ok(Seen::In(Held(held.rep()), place.name))
@@ -243,6 +273,8 @@ pub(super) enum Seen {
     /// An entry of a folder, with its name there.
     In(Held, String),
     Way(Way),
+    /// A denied entry of a folder that may be listed.
+    Closed(Closed),
 }
 
 /// A resource for a folder, which exists only during an operation.

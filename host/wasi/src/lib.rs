@@ -9,6 +9,7 @@
 //! Invariant: each function that takes a path is in [`files`] or, for WASI 0.3, in [`p3`]. Before any
 //! operation, both check the path with [`guarded`], relative to a folder that is held open.
 
+mod closed;
 mod config;
 mod exit;
 mod files;
@@ -16,6 +17,7 @@ mod folders;
 mod guarded;
 mod interfaces;
 mod keyvalue;
+mod language;
 mod logging;
 mod p3;
 mod place;
@@ -126,7 +128,7 @@ impl WasiState {
         for (name, value) in source.variables() {
             builder.env(name, value);
         }
-        let guard = folders::open(&source, &mut builder);
+        let guard = folders::open(&source, &mut builder, &stderr);
         let mut table = ResourceTable::new();
         table.set_max_capacity(MAX_RESOURCES);
         Self {

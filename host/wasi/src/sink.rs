@@ -72,6 +72,11 @@ impl Printed {
 }
 
 impl Sink {
+    /// Reports whether something was printed.
+    pub(super) fn is_used(&self) -> bool {
+        self.lock().total > 0
+    }
+
     pub(super) fn new(most: usize) -> Self {
         let most_head = most / 3;
         let kept = Kept {

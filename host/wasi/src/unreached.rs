@@ -222,9 +222,9 @@ mod tests {
             source.uses.refusals(),
             [
                 "This server refused clock the time: it stands still at the beginning of 1970, since plugin.toml has no \
-                 [capabilities.clock] (the approval of the plugin does not cover it).",
+                 [capabilities.clock].",
                 "This server refused env the environment: it is empty, since plugin.toml has no [capabilities.env] with \
-                 the names of variables (the approval of the plugin does not cover it).",
+                 the names of variables.",
             ]
         );
         source.approved = Arc::new(Approved { env: vec!["HOME".to_owned()], ..Approved::default() });
@@ -244,10 +244,9 @@ mod tests {
         assert_eq!(
             refusals[0],
             "This server refused sockets api.example.com: a plugin looks up no names; with hosts = \
-             [\"api.example.com\"] in [capabilities.web] of plugin.toml it can send requests there, by wasi:http (this \
-             server always refuses that)."
+             [\"api.example.com\"] in [capabilities.web] of plugin.toml it can send requests there, by wasi:http."
         );
-        assert!(refusals[1].contains(" by wasi:http (this server"), "{}", refusals[1]);
+        assert!(refusals[1].ends_with(" by wasi:http."), "{}", refusals[1]);
         assert!(
             refusals[2].starts_with("This server refused sockets a TCP socket: a plugin has no"),
             "{refusals:?}"

@@ -28,4 +28,6 @@ pub use operator::Operator;
 pub use places::{LinkedWorkspace, existing};
 pub use secret::{MAX_PASSWORD_BYTES, one_password, read_secret, written_path};
 pub use site::{Apart, Site};
-pub use skills::{LeftOut, Required, SKILL_FILE, Scope, SkillFolders, SkillsUnread, Source, linked};
+pub use skills::{
+    LeftOut, Required, SKILL_FILE, Scope, SkillFolders, SkillsUnread, Source, linked, marketplace_faults,
+};

@@ -18,15 +18,7 @@ pub enum CallError {
     #[error("{0}")]
     Tool(Failure),
     /// The component of the tool trapped or was stopped.
-    #[error(
-        "{tool} has no result: {fault}. {}{}{}",
-        if *.has_effects || .fault.loses_resources() { "What it stored was not kept." } else { "Nothing was changed." },
-        fault.failed().map_or_else(String::new, |failed| format!(
-            "\nThe last error that it got from an imported function: {failed}. A component ends like this if nothing \
-             in it catches such an error."
-        )),
-        fault.said().map_or_else(String::new, |said| format!("\nBefore that it printed:\n{said}"))
-    )]
+    #[error("{}", fault_text(tool, fault, *.has_effects))]
     Fault {
         /// Name of the tool as the client knows it.
         tool: String,
@@ -51,6 +43,39 @@ pub enum CallError {
         /// Reason why there is no line.
         error: String,
     },
+}
+
+/// Describes a fault: the output of a guest that ended itself comes first, because it names the cause.
+fn fault_text(tool: &str, fault: &Fault, has_effects: bool) -> String {
+    let ended = if fault.is_before_start() {
+        format!("{fault}.")
+    } else if has_effects {
+        format!(
+            "{fault}. Data that it stored is rolled back; other changes, such as files that it wrote, stay."
+        )
+    } else if fault.loses_resources() {
+        format!("{fault}. Data that it stored is rolled back.")
+    } else {
+        format!("{fault}. Nothing was changed.")
+    };
+    let mut text = match fault.said().filter(|_| fault.is_guests_own()) {
+        Some(said) => format!("{tool} failed. It printed:\n{said}\nThen it ended: {ended}"),
+        None => format!("{tool} has no result: {ended}"),
+    };
+    if let Some(hint) = fault.hint() {
+        text.push('\n');
+        text.push_str(hint);
+    }
+    if let Some(failed) = fault.failed() {
+        text.push_str("\nBefore that, ");
+        text.push_str(failed);
+        text.push_str(". If that is the cause, catch the error in the plugin.");
+    }
+    if let Some(said) = fault.said().filter(|_| !fault.is_guests_own()) {
+        text.push_str("\nBefore that it printed:\n");
+        text.push_str(said);
+    }
+    text
 }
 
 impl CallError {
@@ -110,5 +135,54 @@ impl From<CallError> for RpcError {
 impl From<&OperatorError> for CallError {
     fn from(error: &OperatorError) -> Self {
         Self::Policy(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(fault: Fault, has_effects: bool) -> String {
+        CallError::Fault { tool: "px.bad".to_owned(), fault, has_effects }.to_string()
+    }
+
+    fn printed(fault: Fault, failed: Option<&str>, hint: Option<&str>) -> Fault {
+        let [failed, hint] = [failed, hint].map(|text| text.map(str::to_owned));
+        Fault::Printed { fault: Box::new(fault), said: "ValueError: boom".to_owned(), failed, hint }
+    }
+
+    #[test]
+    fn the_output_of_a_guest_that_ended_itself_comes_first() {
+        assert_eq!(
+            told(
+                printed(
+                    Fault::Trap("unreachable".to_owned()),
+                    Some("store.set had returned full"),
+                    Some("It is so.")
+                ),
+                false
+            ),
+            "px.bad failed. It printed:\nValueError: boom\nThen it ended: the tool failed internally (unreachable). Nothing \
+             was changed.\nIt is so.\nBefore that, store.set had returned full. If that is the cause, catch the error in \
+             the plugin."
+        );
+        assert_eq!(
+            told(printed(Fault::Stack, None, None), false),
+            "px.bad has no result: the tool recursed too deeply and was stopped. Nothing was changed.\nBefore that it \
+             printed:\nValueError: boom"
+        );
+    }
+
+    #[test]
+    fn only_a_call_that_ran_can_have_stored_something() {
+        assert_eq!(
+            told(Fault::Secret("KEY is not set".to_owned()), true),
+            "px.bad has no result: KEY is not set."
+        );
+        let effects = told(Fault::Stack, true);
+        assert!(
+            effects.ends_with("rolled back; other changes, such as files that it wrote, stay."),
+            "{effects}"
+        );
     }
 }

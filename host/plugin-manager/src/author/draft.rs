@@ -10,7 +10,7 @@ use scorpiox_component_abi::anatomy::Anatomy;
 use scorpiox_plugin::{MANIFEST, MAX_TOOLS, Manifest, PluginName, USUAL_TOOLS};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, columns, one_line, rows, wrapped};
-use scorpiox_tools::plugins::{Import, import, own_comments, requests};
+use scorpiox_tools::plugins::{Import, check_exports, import, own_comments, requests};
 
 use crate::author::file::{self, name_of};
 use crate::author::foreign_policy::{self, Translated};
@@ -32,6 +32,7 @@ pub fn init(path: &Path, name: Option<&PluginName>, out: Option<&Path>, policy: 
         })
     };
     let name = name.cloned().map_or_else(own, Ok)?;
+    check_exports(&anatomy).with_context(|| format!("{} cannot be a plugin", path.display()))?;
     let file = path.file_name().unwrap_or_default().to_str().context("the name of the file is no UTF-8")?;
     let translated = policy.map(foreign_policy::read).transpose()?.unwrap_or_default();
     let draft = Draft::of(&anatomy, &name, file, &translated);
@@ -52,7 +53,10 @@ pub fn init(path: &Path, name: Option<&PluginName>, out: Option<&Path>, policy: 
     let folder = folder.display();
     let missing = match draft.asks.as_slice() {
         [] => String::new(),
-        asks => format!(" Fill in `why` of {}: a person decides by it.", asks.join(", ")),
+        asks => {
+            let hosts = if draft.text.contains("\nhosts = []\n") { ", and the hosts of web" } else { "" };
+            format!(" Fill in `why` of {}{hosts}: the user decides by it.", asks.join(", "))
+        }
     };
     let said = format!("{} is a draft.{missing} Then: scorpiox-code plugin add {folder}", manifest.display());
     terminal::print(&Shown::text(&format!("{}\n", wrapped(&said, columns()).join("\n"))));
@@ -123,7 +127,7 @@ impl Draft {
 
 /// Fills in placeholder reasons, so that the draft can be parsed.
 fn filled(text: &str) -> String {
-    text.replace("\nwhy = \"\"\n", "\nwhy = \"x\"\n")
+    text.replace("\nwhy = \"\"\n", "\nwhy = \"x\"\n").replace("\nhosts = []\n", "\nhosts = [\"x.example\"]\n")
 }
 
 /// Appends the capabilities that the imports suggest and returns the required ones. A capability that the

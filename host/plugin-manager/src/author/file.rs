@@ -20,7 +20,11 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     let said = || format!("{} cannot be read", path.display());
     ensure!(path.exists(), "{} does not exist; name a WebAssembly file (.wasm)", path.display());
     let about = path.metadata().with_context(said)?;
-    ensure!(about.is_file(), "{} is not a file; name a WebAssembly file", path.display());
+    ensure!(
+        about.is_file(),
+        "{} is not a file; name a WebAssembly file (`scorpiox-code plugin test` describes a plugin's folder)",
+        path.display()
+    );
     let mut bytes = Vec::new();
     // One extra byte detects an oversized file, even if the file grows while it is read.
     File::open(path)

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use scorpiox_component_abi::anatomy::{Anatomy, Kind, Module};
+use scorpiox_plugin::package::Package;
 use scorpiox_plugin::{Asks, PluginName};
 use scorpiox_runtime::is_offer;
 use scorpiox_terminal as terminal;
@@ -43,6 +44,9 @@ pub fn inspect(path: &Path, check: impl FnOnce() -> Result<()>) -> Result<ExitCo
         }
         Kind::Text => heading("a text, and no WebAssembly"),
         Kind::Empty => heading("an empty file"),
+        Kind::Other if Package::is_one(&bytes) => {
+            heading("a pack") + "  `scorpiox-code plugin test` describes the plugin in it.\n"
+        }
         Kind::Other => heading("no WebAssembly"),
     };
     terminal::print(&Shown::text(&text));
@@ -51,7 +55,7 @@ pub fn inspect(path: &Path, check: impl FnOnce() -> Result<()>) -> Result<ExitCo
 
 fn looked_into(bytes: &[u8]) -> Result<Anatomy> {
     scorpiox_runtime::compile::inspect(bytes, || false)
-        .context("it begins like WebAssembly, and cannot be read")
+        .context("it begins like WebAssembly, and cannot be read: it is cut off or damaged")
 }
 
 /// Returns the kind of a core module.

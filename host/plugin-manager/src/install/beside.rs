@@ -31,6 +31,8 @@ pub struct Beside {
     difference: Difference,
     /// `true` if the approved version still exists. Otherwise its secrets and settings are unknown.
     is_whole: bool,
+    /// `true` if the component is another one.
+    has_other_code: bool,
     /// Versions of the approved plugin and the new one, as given in their manifests.
     versions: (String, String),
 }
@@ -78,6 +80,7 @@ impl Beside {
             has_secrets: Secrets::read(&site.own_home, name)?.names().next().is_some(),
             difference,
             is_whole,
+            has_other_code: approval.component != look.component,
             versions: (version.unwrap_or_default(), manifest.version.clone()),
         }))
     }
@@ -115,12 +118,13 @@ impl Beside {
         let (before, now) = &self.versions;
         let (rights, mut others): (Vec<_>, Vec<_>) =
             self.difference.lines().iter().partition(|line| line.kind == Kind::More);
-        if rights.is_empty() && others.is_empty() && before == now && self.is_whole {
+        let has_other_code = self.has_other_code;
+        if rights.is_empty() && others.is_empty() && before == now && self.is_whole && !has_other_code {
             return text;
         }
         let named =
             |version: &String| if version.is_empty() { "without one".to_owned() } else { version.clone() };
-        let _ = writeln!(text, "\nBeside what was approved (+ more, - less, ~ other words)");
+        let _ = writeln!(text, "\nChanges (+ added, - removed, ~ changed)");
         if before != now {
             row(&mut text, '~', &format!("version: {} before, {} now", named(before), named(now)));
         }
@@ -128,8 +132,11 @@ impl Beside {
             row(
                 &mut text,
                 '~',
-                "the approved files are not there any more: its secrets and settings may have been others",
+                "the approved files were changed or removed, so changes of secrets and settings cannot be listed",
             );
+        }
+        if has_other_code {
+            row(&mut text, '~', "component: other code");
         }
         others.sort_by_key(|line| line.kind == Kind::Less);
         let more = others.len().saturating_sub(MAX_LINES);
@@ -159,9 +166,9 @@ impl Beside {
             1 => "yesterday".to_owned(),
             days => format!("{days} days ago"),
         };
-        let takes = if self.has_secrets { "the stored data and the secrets" } else { "the stored data" };
+        let keeps = if self.has_secrets { "its stored data and its secrets" } else { "its stored data" };
         let name = &self.name;
-        let said = format!("It takes the place, and {takes}, of the {name} that was approved {when}.");
+        let said = format!("It replaces {name}, which was approved {when}, and keeps {keeps}.");
         format!("\n{}\n", wrapped(&said, columns() - 2).join("\n  "))
     }
 }

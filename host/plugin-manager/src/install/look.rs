@@ -82,9 +82,14 @@ impl Look {
             notes.extend(schema_faults(&described.tools));
         }
         let folders = pins(asks, site.home.as_deref())?;
+        notes.extend(absent(asks, &folders));
         let signature = installed.read_signature().with_context(|| SIGNATURE.to_owned())?;
         let origin = installed.read_origin(&component).with_context(|| ORIGIN.to_owned())?;
         let home = site.home.clone();
+        // An update from another plugin's file would otherwise pass for a new version.
+        if let Some(other) = origin.as_ref().and_then(|origin| origin.other_name(name)) {
+            notes.push(format!("Its author calls it {other}. Here its name is {name}."));
+        }
         Ok(Self {
             installed,
             component,
@@ -180,9 +185,12 @@ impl Look {
         }
         text.push_str(&offered(&self.served()));
         if self.plain_names {
-            let said = "Its tools and prompts are known by these names without its own, where nothing else has them, and it \
-                        serves addresses of any scheme but this server's own.";
-            let _ = writeln!(text, "\nIts names\n  {}", wrapped(said, columns() - 4).join("\n  "));
+            let said = format!(
+                "Its tools and prompts may be called without the prefix `{}.`, unless another has that name. Its resources \
+                 may have any scheme that is not reserved.",
+                manifest.name
+            );
+            let _ = writeln!(text, "\nIts names\n  {}", wrapped(&said, columns() - 4).join("\n  "));
         }
         for (index, (name, value)) in manifest.config.iter().enumerate() {
             text.push_str(if index == 0 { "\nIts settings\n" } else { "" });
@@ -255,8 +263,8 @@ impl Look {
         let Limits { cpu_seconds, wait_seconds, memory_mib, output_kib, store_mib, calls } = &manifest.limits;
         let stored = manifest.capabilities.store.as_ref().map(|_| format!("; {store_mib} MiB stored"));
         let bounds = format!(
-            "a call may use {cpu_seconds} s, wait {wait_seconds} s, use {memory_mib} MiB, {output_kib} KiB of output; \
-             {calls} at once{}",
+            "limits of a call: {cpu_seconds} s of processor time, {wait_seconds} s of waiting, {memory_mib} MiB of memory, \
+             {output_kib} KiB of output; calls at once: {calls}{}",
             stored.unwrap_or_default()
         );
         for row in wrapped(&bounds, columns() - 2) {
@@ -304,6 +312,26 @@ fn undescribed(tools: &[Value]) -> Option<String> {
          `--wit DIR`, or put it as the folder wit/ beside plugin.toml, or write description in [tools.…] of plugin.toml."
             .to_owned()
     })
+}
+
+/// Returns notes on what is requested and is not there now: folders and variables.
+fn absent(asks: &Asks, folders: &Pins) -> Vec<String> {
+    let is_absent = |path: &&PathBuf| !path.exists();
+    let folders = folders.iter().filter(|(_, path)| is_absent(path)).map(|(folder, _)| {
+        format!(
+            "The folder {folder} does not exist. Until somebody creates it, the plugin finds nothing there."
+        )
+    });
+    let names = asks.env.iter().flat_map(|env| &env.names).filter(|name| std::env::var_os(name).is_none());
+    let names: Vec<_> = names.map(String::as_str).collect();
+    let is = if names.len() == 1 { "is" } else { "are" };
+    let variables = (!names.is_empty()).then(|| {
+        format!(
+            "{} {is} not set in this environment. A server that a client starts has the client's environment.",
+            names.join(", ")
+        )
+    });
+    folders.chain(variables).collect()
 }
 
 /// Analyzes a component, and returns an error if it cannot run.
@@ -362,18 +390,19 @@ fn sum(asks: &Asks) -> String {
         format!("see {} that you set, as variables", counted(env.secrets.len(), "1 secret", "secrets"))
     }));
     rights.extend(sampling.as_ref().map(|asked| {
-        format!("ask your client's model, {} times a call, for {} tokens", asked.calls, asked.tokens)
+        let times = counted(asked.calls as usize, "once", "times");
+        format!("ask your client's model, {times} in a call, for up to {} tokens", asked.tokens)
     }));
     rights.extend(ask.as_ref().map(|_| "ask you questions".to_owned()));
     rights.extend(forms.as_ref().map(|_| "give you forms to fill in".to_owned()));
     rights.extend(roots.as_ref().map(|_| "know which folders your client works on".to_owned()));
     rights.extend(
-        store.as_ref().map(|_| "keep data, and see what a plugin of its name kept before".to_owned()),
+        store.as_ref().map(|_| "store data, and read what a plugin of its name stored before".to_owned()),
     );
     rights.extend(clock.as_ref().map(|_| "know the time".to_owned()));
     rights.extend(random.as_ref().map(|_| "draw random numbers".to_owned()));
     if rights.is_empty() {
-        return "\nIn all, nothing: it can compute, and say what it found\n".to_owned();
+        return "\nIn all, nothing: it can only compute\n".to_owned();
     }
     let rows = rights.iter().map(|right| wrapped(right, columns().saturating_sub(4)).join("\n    "));
     format!("\nIn all, it may\n  {}\n", rows.collect::<Vec<_>>().join("\n  "))
@@ -469,6 +498,20 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_is_absent_is_noted() {
+        let asks = "[files]\nread = [\"/absent\", \"/\"]\nwhy = \"x\"\n[env]\nnames = [\"PATH\", \"SCORPIOX_A\"]\nwhy = \"x\"";
+        let asks: Asks = toml::from_str(asks).expect("capabilities");
+        let pins = ["/absent", "/"].map(|path| (path.to_owned(), PathBuf::from(path))).into();
+        assert_eq!(
+            absent(&asks, &pins),
+            [
+                "The folder /absent does not exist. Until somebody creates it, the plugin finds nothing there.",
+                "SCORPIOX_A is not set in this environment. A server that a client starts has the client's environment.",
+            ]
+        );
+    }
 
     #[test]
     fn tools_without_any_description_are_noted_with_what_helps() {

@@ -64,6 +64,11 @@ fn with_key(
     (key, password): SecretKeyFile<'_>,
     sign: impl FnOnce(&str, Option<String>) -> Result<Signature, SignError>,
 ) -> Result<Signature> {
+    ensure!(
+        key.exists(),
+        "the secret key {} does not exist; `scorpiox-code plugin keygen NAME` creates one",
+        key.display()
+    );
     let secret = text(key, MAX_SECRET_KEY_BYTES)?;
     let of_key = || format!("the secret key {}", key.display());
     let password =
@@ -163,6 +168,11 @@ pub enum Whose<'a> {
 
 /// Verifies the signature next to a file, and prints the signed name and version.
 pub fn verify(file: &Path, whose: Whose<'_>, policy: impl FnOnce() -> Result<Policy>) -> Result<()> {
+    ensure!(
+        !file.is_dir(),
+        "{} is a folder; `scorpiox-code plugin add` names the signer of a folder",
+        file.display()
+    );
     let bytes = bounded(file, MAX_PACKAGE_BYTES)?;
     let beside = suffixed(file);
     let text = match read_file(&beside, MAX_SIGNATURE_BYTES) {

@@ -9,8 +9,8 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use scorpiox_component_abi::anatomy::Anatomy;
 use scorpiox_plugin::package::{MAX_PACKAGE_BYTES, Package};
 use scorpiox_plugin::{
-    Fingerprint, MANIFEST, MAX_COMPONENT_BYTES, MAX_MANIFEST_BYTES, Manifest, NameError, Origin, PluginName,
-    SIGNATURE, read_file, read_signature,
+    Fingerprint, MANIFEST, MAX_COMPONENT_BYTES, MAX_MANIFEST_BYTES, MAX_TOOLS, Manifest, NameError, Origin,
+    PluginName, SIGNATURE, read_file, read_signature,
 };
 use scorpiox_policy::Policy;
 use scorpiox_signature::{MAX_SIGNATURE_BYTES, PublicKey, SIGNATURE_SUFFIX, Signature, Statement, digest};
@@ -251,7 +251,13 @@ impl Source {
         let anatomy = looked_into(&component, &own.capabilities).with_context(cannot)?;
         let manifest = if name == own.name { manifest } else { Manifest::with_name(&manifest, &name)? };
         let manifest = match max_tools {
-            Some(max_tools) => Manifest::with_max_tools(&manifest, max_tools)?,
+            Some(max_tools) => {
+                ensure!(
+                    (1..=MAX_TOOLS).contains(&max_tools),
+                    "--max-tools {max_tools}: write 1 to {MAX_TOOLS}"
+                );
+                Manifest::with_max_tools(&manifest, max_tools)?
+            }
             None => manifest,
         };
         let manifest = commented(&manifest, &wit, &anatomy)?;

@@ -32,16 +32,13 @@ impl Manifest {
         }
         single("version", &self.version, MAX_VERSION_CHARS)?;
         plain("description", &self.description, MAX_TEXT_CHARS)?;
+        self.check_reasons()?;
         for ask in self.capabilities.lines() {
             let name = ask.name;
             for value in ask.details.iter().flat_map(|(_, values)| values) {
                 single(&format!("capabilities.{name}"), value, MAX_VALUE_CHARS)?;
             }
             plain(&format!("capabilities.{name}.why"), ask.why, MAX_WHY_CHARS)?;
-            if ask.why.trim().is_empty() {
-                let fix = "say what for: a person decides by it";
-                return Err(wrong(format!("capabilities.{name}.why is empty"), fix));
-            }
         }
         self.check_lists()?;
         if self.config.len() > MAX_CONFIG {
@@ -58,6 +55,19 @@ impl Manifest {
         self.check_tools()
     }
 
+    /// Names all capabilities without a reason at once.
+    fn check_reasons(&self) -> Result<(), ManifestError> {
+        let asks = self.capabilities.lines();
+        let silent = asks.iter().filter(|ask| ask.why.trim().is_empty());
+        let silent: Vec<_> = silent.map(|ask| format!("capabilities.{}.why", ask.name)).collect();
+        let is = match silent.len() {
+            0 => return Ok(()),
+            1 => "is",
+            _ => "are",
+        };
+        Err(wrong(format!("{} {is} empty", silent.join(", ")), "say what for: the user decides by it"))
+    }
+
     fn check_lists(&self) -> Result<(), ManifestError> {
         let Asks { files, env, web, .. } = &self.capabilities;
         let none = Vec::new();
@@ -72,6 +82,9 @@ impl Manifest {
                 let what = format!("capabilities.{name} has {} items", list.len());
                 return Err(wrong(what, format!("the limit is {MAX_LIST}")));
             }
+        }
+        if web.as_ref().is_some_and(|web| web.hosts.is_empty()) {
+            return Err(wrong("capabilities.web names no host", "list them: hosts = [\"api.example.com\"]"));
         }
         if files.as_ref().is_some_and(|files| files.read.is_empty() && files.write.is_empty()) {
             let fix = "list folders in read or write: \"workspace\", \"~/notes\", \"/srv/data\"";
@@ -149,12 +162,29 @@ mod tests {
         assert!(unknown.ends_with("; did you mean `read`?"), "{unknown}");
         assert!(!error(&with("colour = \"red\"")).contains("did you mean"));
         assert!(error(&with("[capabilities.web]\nhosts = []")).contains("missing field `why`"));
+        assert_eq!(
+            error(&with("[capabilities.files]\nread = \"workspace\"\nwhy = \"x\"")),
+            "plugin.toml cannot be used: line 4: read = \"workspace\": it has to be a list, such as [\"…\"]; it is the string \
+             \"workspace\""
+        );
+        assert_eq!(
+            error(&with("[capabilities.env]\nnames = [\"A\"]")),
+            "plugin.toml cannot be used: line 3: [capabilities.env]: missing field `why`"
+        );
         for (line, expected) in [
             ("[limits]\nmemory_mib = 1000", "plugin.toml: limits.memory_mib = 1000; write 1 to 256"),
             ("[limits]\ncalls = 0", "plugin.toml: limits.calls = 0; write 1 to 16"),
             (
                 "[capabilities.clock]\nwhy = \" \"",
-                "plugin.toml: capabilities.clock.why is empty; say what for: a person decides by it",
+                "plugin.toml: capabilities.clock.why is empty; say what for: the user decides by it",
+            ),
+            (
+                "[capabilities.store]\nwhy = \"\"\n[capabilities.ask]\nwhy = \"\"",
+                "plugin.toml: capabilities.store.why, capabilities.ask.why are empty; say what for: the user decides by it",
+            ),
+            (
+                "[capabilities.web]\nhosts = []\nwhy = \"x\"",
+                "plugin.toml: capabilities.web names no host; list them: hosts = [\"api.example.com\"]",
             ),
             (
                 "[capabilities.files]\nread = [\"/a/../b\"]\nwhy = \"x\"",

@@ -27,7 +27,7 @@ impl Manifest {
         }
         Self::parse(text)?;
         let limited: Limited =
-            toml::from_str(text).map_err(|error| ManifestError::Toml(explained(&error)))?;
+            toml::from_str(text).map_err(|error| ManifestError::Toml(explained(&error, text)))?;
         let mut text = text.to_owned();
         match limited.max_tools {
             Some(known) => text.replace_range(known.span(), &max_tools.to_string()),
@@ -43,7 +43,8 @@ impl Manifest {
             name: toml::Spanned<String>,
         }
         Self::parse(text)?;
-        let named: Named = toml::from_str(text).map_err(|error| ManifestError::Toml(explained(&error)))?;
+        let named: Named =
+            toml::from_str(text).map_err(|error| ManifestError::Toml(explained(&error, text)))?;
         let mut text = text.to_owned();
         // A valid name needs no escaping.
         text.replace_range(named.name.span(), &format!("\"{name}\""));

@@ -80,19 +80,41 @@ pub enum ManifestError {
     },
 }
 
-/// Describes an error with its position, and suggests the key that was probably meant.
-fn explained(error: &toml::de::Error) -> String {
-    let said = error.to_string();
+/// Describes an error of the text with its line, and suggests the key that was probably meant.
+fn explained(error: &toml::de::Error, text: &str) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let place = before.map_or_else(String::new, |before| {
+        let at = before.matches('\n').count();
+        let row = text.lines().nth(at).unwrap_or_default().trim();
+        format!("line {}: {row}: ", at + 1)
+    });
+    let message = error.message();
     // The library names the keys only in its message: first the unknown key, then the expected ones.
-    let named: Vec<&str> = error.message().split('`').skip(1).step_by(2).collect();
-    let (Some((unknown, known)), true) = (named.split_first(), error.message().starts_with("unknown field"))
+    let named: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    let nearest = named
+        .split_first()
+        .filter(|_| message.starts_with("unknown field"))
+        .and_then(|(unknown, known)| scorpiox_text::nearest(unknown, known.iter().copied()));
+    let meant = nearest.map_or_else(String::new, |key| format!("; did you mean `{key}`?"));
+    format!("{place}{}{meant}", in_plain_words(message.trim_end()))
+}
+
+/// Replaces the library's names of types.
+fn in_plain_words(message: &str) -> String {
+    let Some((found, expected)) =
+        message.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected "))
     else {
-        return said.trim_end().to_owned();
+        return message.to_owned();
     };
-    match scorpiox_text::nearest(unknown, known.iter().copied()) {
-        Some(key) => format!("{}; did you mean `{key}`?", said.trim_end()),
-        None => said.trim_end().to_owned(),
-    }
+    let expected = match expected {
+        "a sequence" => "a list, such as [\"…\"]",
+        "a map" => "a table, such as [limits]",
+        "a string" => "a text in quotes",
+        "a boolean" => "true or false",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number without quotes",
+        other => other,
+    };
+    format!("it has to be {expected}; it is the {found}")
 }
 
 pub(crate) fn wrong(what: impl Into<String>, fix: impl Into<String>) -> ManifestError {
@@ -106,7 +128,8 @@ impl Manifest {
             let what = format!("it has {} bytes", text.len());
             return Err(wrong(what, format!("the limit is {MAX_MANIFEST_BYTES}")));
         }
-        let manifest: Self = toml::from_str(text).map_err(|error| ManifestError::Toml(explained(&error)))?;
+        let manifest: Self =
+            toml::from_str(text).map_err(|error| ManifestError::Toml(explained(&error, text)))?;
         manifest.check()?;
         Ok(manifest)
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use scorpiox_runtime::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::{Inspection, Skill};
 use scorpiox_terminal::{Shown, columns, rows, wrapped};
+use scorpiox_workspace_config::marketplace_faults;
 
 use crate::skills::library::Library;
 
@@ -14,6 +15,10 @@ use crate::skills::library::Library;
 const MOST_ROWS: usize = 24;
 /// Maximum number of skills named in a remark about several.
 const MOST_NAMES: usize = 5;
+/// Maximum number of names to look at in a folder of a repository.
+const MOST_ENTRIES: usize = 1000;
+/// Description in the template of `skills new`.
+const PLACEHOLDER: &str = "(say when, in the words that people use for it)";
 /// Approximate number of ASCII characters in a token. Each other character counts as one token.
 const TOKEN_CHARS: usize = 4;
 
@@ -74,7 +79,7 @@ fn summary(library: &Library<'_>) -> String {
     let whole = skills.iter().filter(is_whole).count();
     let mut text = format!("{}, {for_models} for models", counted(skills.len(), "skill"));
     if whole == for_models {
-        text.push_str("; InvokeSkill describes each as its author did");
+        text.push_str("; models see their full descriptions");
     } else {
         let more = library.catalogue.more.len();
         let _ = write!(
@@ -174,7 +179,11 @@ pub fn check(
     }
     for (file, why) in library.folders().beyond() {
         warnings += 1;
-        say(&mut out, 0, &format!("warning: {} is not found: {why}", file.display()));
+        say(&mut out, 0, &format!("warning: {} is not used: {why}", file.display()));
+    }
+    for fault in of_repository(library, folder) {
+        warnings += 1;
+        say(&mut out, 0, &format!("warning: {fault}"));
     }
     if catalogue.skills.is_empty() && catalogue.skipped.is_empty() {
         let folder = folder.display();
@@ -184,6 +193,26 @@ pub fn check(
     let (skills, said) = (counted(catalogue.skills.len(), "skill"), counted(errors, "error"));
     say(&mut out, 0, &format!("{skills}, {said}, {}", counted(warnings, "warning")));
     (Shown::text(&out), errors == 0)
+}
+
+/// Returns what a folder has as a repository and nothing is read of, as sentences without a full stop.
+pub fn of_repository(library: &Library<'_>, folder: &Path) -> Vec<String> {
+    let is_here = |skill: &Skill| library.source(skill).is_some_and(|source| source.path == folder);
+    let holds = |name: &str| {
+        let entries = fs::read_dir(folder.join(name)).into_iter().flatten().flatten();
+        entries
+            .take(MOST_ENTRIES)
+            .any(|entry| ["SKILL.md", "skills"].iter().any(|part| entry.path().join(part).exists()))
+    };
+    let hidden: Vec<_> = ["skills", "plugins"].into_iter().filter(|name| holds(name)).collect();
+    if !hidden.is_empty() && library.catalogue.skills.iter().any(is_here) {
+        return vec![format!(
+            "{} is a skill itself, so the skills below it are not read ({}/); move its SKILL.md into skills/NAME/",
+            folder.display(),
+            hidden.join("/, ")
+        )];
+    }
+    marketplace_faults(folder)
 }
 
 /// Describes the size of a skill in a model's context: in the list, and when invoked.
@@ -198,7 +227,10 @@ fn remarks(out: &mut String, skill: &Skill, inspection: Option<&Inspection>) -> 
     let warnings = skill.warnings.iter().chain(of_instructions).map(|warning| format!("warning: {warning}"));
     let ignored =
         skill.ignored.iter().map(|field| format!("warning: {} is ignored: {}", field.key, field.why));
-    let all: Vec<String> = warnings.chain(ignored).collect();
+    let unwritten = skill.description.contains(PLACEHOLDER).then(|| {
+        "warning: its description is still that of the template; say when to use the skill".to_owned()
+    });
+    let all: Vec<String> = warnings.chain(ignored).chain(unwritten).collect();
     for remark in &all {
         say(out, 2, remark);
     }
@@ -225,7 +257,7 @@ pub fn findings(library: &Library<'_>) -> Vec<Finding> {
         found.push(Finding::Note(format!("{} is skipped: {}", skipped.path, skipped.reason)));
     }
     for (file, why) in library.folders().beyond() {
-        found.push(Finding::Note(format!("{} is not found: {why}", file.display())));
+        found.push(Finding::Note(format!("{} is not used: {why}", file.display())));
     }
     for link in library.folders().unfollowed() {
         let link = link.display();

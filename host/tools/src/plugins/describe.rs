@@ -75,14 +75,12 @@ pub enum Undescribed {
     #[error("it exports {0}, but this program supports {TOOL_INTERFACE}; build it against that version")]
     OtherVersion(String),
     /// The component imports an interface that its manifest does not request.
-    #[error(
-        "it imports {interface}, so plugin.toml has to ask for it: [capabilities.{ask}] with why = \"…\""
-    )]
+    #[error("it imports {interfaces}, so plugin.toml has to request {tables} with why = \"…\"")]
     NotAskedFor {
-        /// Name of the imported interface.
-        interface: String,
-        /// Name of the capability to request.
-        ask: &'static str,
+        /// Names of the imported interfaces.
+        interfaces: String,
+        /// Tables of the capabilities to request.
+        tables: String,
     },
     /// The manifest requests a capability that cannot be granted.
     #[error(transparent)]

@@ -99,6 +99,11 @@ fn reaching(name: &str) -> Option<&'static str> {
 /// Rejects a component that cannot be a plugin, without compiling it.
 pub fn check_anatomy(anatomy: &Anatomy, asks: &Asks) -> Result<(), Undescribed> {
     check_imports(anatomy.imports.iter().map(String::as_str), asks)?;
+    check_exports(anatomy)
+}
+
+/// Rejects a component that has nothing to call.
+pub fn check_exports(anatomy: &Anatomy) -> Result<(), Undescribed> {
     check_version(anatomy.exports.iter().map(|export| export.name.as_str()))?;
     let has_own =
         anatomy.exports.iter().any(|export| export.name == TOOL_INTERFACE || is_offer(&export.name));
@@ -136,14 +141,16 @@ pub(super) fn check_imports<'a>(
             Import::Other => return Err(Undescribed::OtherComponent(name.to_owned())),
         }
     }
-    for name in names {
-        if let Import::Needs(ask) = import(name)
-            && !granted.iter().any(|capability| capability.name() == ask)
-        {
-            return Err(Undescribed::NotAskedFor { interface: name.to_owned(), ask });
-        }
+    let missing = names.filter_map(|name| match import(name) {
+        Import::Needs(ask) if !granted.iter().any(|capability| capability.name() == ask) => Some((name, ask)),
+        _ => None,
+    });
+    let (interfaces, tables): (Vec<_>, Vec<_>) =
+        missing.map(|(name, ask)| (name, format!("[capabilities.{ask}]"))).unzip();
+    if interfaces.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    Err(Undescribed::NotAskedFor { interfaces: interfaces.join(", "), tables: tables.join(", ") })
 }
 
 /// Explains why there is nothing to call, and suggests a remedy.
@@ -200,16 +207,16 @@ pub fn notes(anatomy: &Anatomy, asks: &Asks) -> Vec<String> {
     let own: Vec<_> = own.iter().map(|(ask, name)| format!("{ask} ({name})")).collect();
     let own = (!own.is_empty()).then(|| {
         format!(
-            "The component can use what plugin.toml does not ask for: {}. It does not reach any of that; where it has \
-             to, write [capabilities.…] for it.",
+            "The component imports interfaces whose capability plugin.toml does not request: {}. Calls of them fail. If it \
+             needs them, add [capabilities.…].",
             own.join(", ")
         )
     });
     let of_libraries: Vec<_> = of_libraries.iter().map(|(ask, _)| *ask).collect();
     let of_libraries = (!of_libraries.is_empty()).then(|| {
         format!(
-            "Standard libraries always import {}, whether the component needs that or not. It reaches nothing there; \
-             if it has to, write [capabilities.…] for it.",
+            "plugin.toml does not request {}, which standard libraries import whether a component uses them or not. If it \
+             uses them, add [capabilities.…].",
             of_libraries.join(", ")
         )
     });
@@ -268,6 +275,8 @@ mod tests {
         assert!(draft.starts_with("it is a component for a draft of WASI 0.3 (it imports wasi:clocks/mono"));
         let unasked = refusal(&["scorpiox:tool/store@0.1.0"], &one);
         assert!(unasked.contains("[capabilities.store] with why"), "{unasked}");
+        let two = refusal(&["scorpiox:tool/store@0.1.0", "scorpiox:tool/ask@0.1.0"], &one);
+        assert!(two.contains("[capabilities.store], [capabilities.ask] with why"), "{two}");
         let both = refusal(&["scorpiox:tool/store@0.1.0", "foo:bar/baz"], &one);
         assert!(both.starts_with("it imports foo:bar/baz, which"), "{both}");
         assert!(refusal(&["scorpiox:tool/store@0.2.0"], &one).contains("scorpiox:tool/store@0.2.0"));
@@ -302,10 +311,10 @@ mod tests {
             notes(&component(&imports, &[]), &asks),
             [
                 "plugin.toml asks for store, and no import of the component uses it: take [capabilities.store] out.",
-                "The component can use what plugin.toml does not ask for: web (wasi:http/outgoing-handler@0.2.0). It \
-                 does not reach any of that; where it has to, write [capabilities.…] for it.",
-                "Standard libraries always import files, env, whether the component needs that or not. It reaches \
-                 nothing there; if it has to, write [capabilities.…] for it.",
+                "The component imports interfaces whose capability plugin.toml does not request: web \
+                 (wasi:http/outgoing-handler@0.2.0). Calls of them fail. If it needs them, add [capabilities.…].",
+                "plugin.toml does not request files, env, which standard libraries import whether a component uses them or \
+                 not. If it uses them, add [capabilities.…].",
             ]
         );
         assert!(

@@ -20,7 +20,7 @@ pub use comments::{comments, exported, name, own_comments};
 pub use definitions::{BadDefinition, surplus};
 pub use describe::{Described, Undescribed, check_kind, describe};
 pub use entry::{Offering, held_to, tools};
-pub use fit::{Import, check_anatomy, import, notes, requests};
+pub use fit::{Import, check_anatomy, check_exports, import, notes, requests};
 pub use grants::{Ungrantable, grants, limits, pins};
 pub use offer::{NotThere, Plugins, candidate, signed};
 pub use schema::schema_faults;

@@ -67,6 +67,17 @@ fn seen<U: HasWasi>(
     files.with(|mut store| store.get().seen(fd, path, flags)).map_err(shapes::error)
 }
 
+/// Like [`seen`], for the metadata of a path.
+fn described<U: HasWasi>(
+    files: &Files<U>,
+    fd: &Resource<Descriptor>,
+    path: &str,
+    flags: PathFlags,
+) -> FilesystemResult<Seen> {
+    let flags = shapes::path_flags(flags);
+    files.with(|mut store| store.get().described(fd, path, flags)).map_err(shapes::error)
+}
+
 fn release<U: HasWasi>(files: &Files<U>, held: &Held) -> FilesystemResult<()> {
     files.with(|mut store| store.get().release(held)).map_err(shapes::error)
 }
@@ -229,9 +240,10 @@ impl<U: HasWasi + Send> HostDescriptorWithStore<U> for GuardedFiles {
         path_flags: PathFlags,
         path: String,
     ) -> FilesystemResult<DescriptorStat> {
-        let (held, name) = match seen(files, &fd, &path, path_flags)? {
+        let (held, name) = match described(files, &fd, &path, path_flags)? {
             Seen::In(held, name) => (held, name),
             Seen::Way(_) => return Ok(shapes::way_stat()),
+            Seen::Closed(closed) => return Ok(shapes::closed_stat(&closed)),
         };
         let stat = WasiFilesystem::stat_at(&inner(files), held.fd(), PathFlags::empty(), name).await;
         release(files, &held)?;
@@ -244,9 +256,10 @@ impl<U: HasWasi + Send> HostDescriptorWithStore<U> for GuardedFiles {
         path_flags: PathFlags,
         path: String,
     ) -> FilesystemResult<MetadataHashValue> {
-        let (held, name) = match seen(files, &fd, &path, path_flags)? {
+        let (held, name) = match described(files, &fd, &path, path_flags)? {
             Seen::In(held, name) => (held, name),
-            Seen::Way(way) => return Ok(shapes::way_hash(&way)),
+            Seen::Way(way) => return Ok(shapes::hash(&way.hash())),
+            Seen::Closed(closed) => return Ok(shapes::hash(&closed.hash())),
         };
         let none = PathFlags::empty();
         let hash = WasiFilesystem::metadata_hash_at(&inner(files), held.fd(), none, name).await;
@@ -399,7 +412,7 @@ impl<U: HasWasi + Send> HostDescriptorWithStore<U> for GuardedFiles {
         files: &Files<U>,
         fd: Resource<Descriptor>,
     ) -> FilesystemResult<MetadataHashValue> {
-        let hash = files.with(|mut store| store.get().way(&fd).map(shapes::way_hash));
+        let hash = files.with(|mut store| store.get().way(&fd).map(|way| shapes::hash(&way.hash())));
         match hash {
             Some(hash) => Ok(hash),
             None => WasiFilesystem::metadata_hash(&inner(files), fd).await,

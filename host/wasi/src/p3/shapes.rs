@@ -5,7 +5,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types as p2;
 use wasmtime_wasi::p3::bindings::filesystem::types as p3;
 use wasmtime_wasi::p3::filesystem::FilesystemError;
 
-use crate::way::Way;
+use crate::closed::Closed;
 
 /// Converts an error.
 pub(super) fn error(error: FsError) -> FilesystemError {
@@ -102,8 +102,19 @@ pub(super) fn way_stat() -> p3::DescriptorStat {
     }
 }
 
-pub(super) fn way_hash(way: &Way) -> p3::MetadataHashValue {
-    let p2::MetadataHashValue { lower, upper } = way.hash();
+/// Returns the attributes of a denied entry.
+pub(super) fn closed_stat(closed: &Closed) -> p3::DescriptorStat {
+    let type_ = match closed.kind {
+        p2::DescriptorType::Directory => p3::DescriptorType::Directory,
+        p2::DescriptorType::SymbolicLink => p3::DescriptorType::SymbolicLink,
+        p2::DescriptorType::RegularFile => p3::DescriptorType::RegularFile,
+        _ => p3::DescriptorType::Other(None),
+    };
+    p3::DescriptorStat { type_, ..way_stat() }
+}
+
+pub(super) fn hash(of: &p2::MetadataHashValue) -> p3::MetadataHashValue {
+    let &p2::MetadataHashValue { lower, upper } = of;
     p3::MetadataHashValue { lower, upper }
 }
 

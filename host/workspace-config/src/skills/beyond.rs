@@ -72,8 +72,8 @@ pub(super) fn why(file: &Path) -> &'static str {
     }
     let is_named = |known: &str| file.file_name().is_some_and(|name| name == known);
     if is_named(SKILL_FILE) || is_named(SKILL_FILE_IN_LOWER_CASE) {
-        "skills have to lie directly in a folder of skills, or in a repository there: in its folder \"skills\", in that \
-         of one of its plugins, or else directly in it"
+        "move it to skills/NAME/ or plugins/PLUGIN/skills/NAME/ of its repository, or list its plugin in \
+         .claude-plugin/marketplace.json"
     } else {
         "the file of a skill is named SKILL.md"
     }

@@ -3,6 +3,7 @@
 mod beyond;
 mod claude_plugins;
 mod linked;
+mod marketplace;
 mod repository;
 mod shortages;
 
@@ -17,6 +18,7 @@ use scorpiox_fs::{Folder, Kind, Unresolved, Writable, resolve};
 use claude_plugins::ClaudePlugins;
 pub use claude_plugins::LeftOut;
 pub use linked::linked;
+pub use marketplace::marketplace_faults;
 use repository::{skills_below, skills_of_marketplace, skills_of_plugin};
 use shortages::Shortages;
 pub use shortages::SkillsUnread;

@@ -17,7 +17,7 @@ pub(super) const SKILLS: &str = "skills";
 /// Folder of a repository's Claude Code plugins, each with its own skills.
 const PLUGINS: &str = "plugins";
 /// File that lists such plugins, at any location in the repository.
-const MARKETPLACE: &str = ".claude-plugin/marketplace.json";
+pub(super) const MARKETPLACE: &str = ".claude-plugin/marketplace.json";
 
 /// Maximum number of folders between a folder of skills and a skill.
 const MAX_DEPTH: usize = 3;
@@ -26,8 +26,8 @@ const MAX_NAMES_IN_FOLDER: usize = 1000;
 const MAX_NAMES: usize = 10_000;
 /// Maximum size of a marketplace file in bytes, number of plugins in it, and number of components of a path
 /// in it.
-const MAX_MARKETPLACE_BYTES: u64 = 1024 * 1024;
-const MAX_PLUGINS: usize = 256;
+pub(super) const MAX_MARKETPLACE_BYTES: u64 = 1024 * 1024;
+pub(super) const MAX_PLUGINS: usize = 256;
 const MAX_PARTS: usize = 8;
 /// Folders of third-party or generated content, which are skipped.
 pub(super) const PASSED_OVER: [&str; 2] = ["node_modules", "target"];
@@ -174,7 +174,7 @@ impl<'a> Walk<'a> {
 }
 
 /// Normalizes a path inside a repository. `None` if the path leaves it.
-fn plain(path: &str) -> Option<PathBuf> {
+pub(super) fn plain(path: &str) -> Option<PathBuf> {
     let mut inside = PathBuf::new();
     for (count, part) in Path::new(path).components().filter(|part| *part != Component::CurDir).enumerate() {
         match part {

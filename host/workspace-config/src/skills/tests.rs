@@ -328,7 +328,7 @@ fn one_folder_is_looked_at_as_if_it_lay_among_the_skills() {
         assert_eq!(files, expected.map(Path::new));
         assert_eq!(beyond[1].1, "the file of a skill is named SKILL.md");
     }
-    assert!(beyond.last().expect("one").1.starts_with("skills have to lie directly in"), "{beyond:?}");
+    assert!(beyond.last().expect("one").1.starts_with("move it to skills/NAME/"), "{beyond:?}");
 }
 
 #[test]

@@ -55,6 +55,9 @@ pub async fn names(path: &str) -> Done<Vec<String>> {
     let (entries, ended) = folder.read_directory();
     let mut names: Vec<_> = entries.collect().await.into_iter().map(|entry| entry.name).collect();
     ended.await.map_err(said)?;
+    for name in &names {
+        folder.metadata_hash_at(no_flags(), name.clone()).await.map_err(said)?;
+    }
     names.sort();
     Ok(names)
 }

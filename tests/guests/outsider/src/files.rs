@@ -65,6 +65,8 @@ pub fn names(path: &str) -> Done<Vec<String>> {
     let entries = folder.read_directory().map_err(said)?;
     let mut names = Vec::new();
     while let Some(entry) = entries.read_directory_entry().map_err(said)? {
+        // WASI's C library does the same, for the number of the file.
+        folder.metadata_hash_at(PathFlags::empty(), &entry.name).map_err(said)?;
         names.push(entry.name);
     }
     names.sort();

@@ -32,7 +32,7 @@ fn without_a_terminal_only_the_exact_hash_approves() {
     let source = source(&program, "kinds", "", &component());
     let (added, out, _) = program.run(&["plugin", "add", &source]);
     assert!(!added.success());
-    assert!(out.contains("nothing: it can compute, and say what it found"), "{out}");
+    assert!(out.contains("nothing: it can only compute"), "{out}");
     assert_eq!(status(&program), "kinds  waits for approval\n");
     let mut server = program.start();
     server.initialize("2025-11-25");
@@ -385,7 +385,7 @@ fn why_a_plugin_is_disabled_stands_on_standard_error() {
 #[test]
 fn no_text_of_a_plugin_looks_like_a_part_of_the_question() {
     let program = Program::new();
-    let forged = format!("good{}In all, nothing: it can compute, and say what it found", " ".repeat(76 * 3));
+    let forged = format!("good{}In all, nothing: it can only compute", " ".repeat(76 * 3));
     let long = "It asks for\\n  nothing\\n".repeat(15);
     let many: Vec<String> =
         (0..30).map(|number| format!("\"{}{number}.example.com\"", "h".repeat(60))).collect();
@@ -475,9 +475,9 @@ fn what_takes_the_place_of_an_approved_plugin_says_so() {
     let (_, out, _) = program.run(&["plugin", "add", &folder]);
     let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "It takes the place, and the stored data, of the kinds that was approved today.",
+        "It replaces kinds, which was approved today, and keeps its stored data.",
         "+ clock",
-        "keep data, and see what a plugin of its name kept before",
+        "store data, and read what a plugin of its name stored before",
     ] {
         assert!(said.contains(part), "{part}: {out}");
     }

@@ -31,6 +31,14 @@ fn until_it_waits(out: &mut impl std::io::BufRead) -> String {
 }
 
 #[test]
+fn arguments_that_are_wrong_end_it_at_once() {
+    let program = Program::new();
+    let folder = source(&program, "kinds", "", &fs::read(guest("kinds")).expect("the component"));
+    let (status, out, err) = program.run(&["plugin", "dev", &folder, "divide", "{bad"]);
+    assert!(!status.success() && err.contains("the arguments are not JSON") && out.is_empty(), "{out}{err}");
+}
+
+#[test]
 fn a_plugin_is_built_and_tested_at_each_change_until_ctrl_c() {
     let program = Program::new();
     let bytes = fs::read(guest("kinds")).expect("the component");
@@ -46,7 +54,10 @@ fn a_plugin_is_built_and_tested_at_each_change_until_ctrl_c() {
     let mut dev = Dev(command.spawn().expect("a process"));
     let mut out = BufReader::new(dev.0.stdout.take().expect("output"));
     let said = until_it_waits(&mut out);
-    assert!(said.contains('2') && said.contains("KiB of memory"), "{said}");
+    assert!(
+        said.contains("Building: make -C ") && said.contains('2') && said.contains("KiB of memory"),
+        "{said}"
+    );
     fs::write(folder.join("broken"), "").expect("writes");
     let said = until_it_waits(&mut out);
     assert!(!said.contains("KiB of memory"), "{said}");

@@ -48,7 +48,7 @@ fn an_interface_that_is_not_asked_for_is_named_before_anything_is_approved() {
     let bytes = std::fs::read(super::guest("insider")).expect("the component");
     let source = super::source(&program, "insider", ALL, &bytes);
     let (status, _, err) = program.run(&["plugin", "add", &source]);
-    assert!(!status.success() && err.contains("has to ask for it: [capabilities.files]"), "{err}");
+    assert!(!status.success() && err.contains("has to request [capabilities.files]"), "{err}");
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_trap_after_storing_keeps_nothing() {
     let put = |value: &str, trap| json!({"key": "k", "value": value, "trap": trap});
     give(&mut server, "put", put("first", false));
     let trapped = fail(&mut server, "put", put("second", true));
-    assert!(trapped.contains("What it stored was not kept"), "{trapped}");
+    assert!(trapped.contains("Data that it stored is rolled back"), "{trapped}");
     assert_eq!(give(&mut server, "get", json!({"key": "k"})), json!("first"));
 }
 

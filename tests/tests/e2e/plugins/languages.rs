@@ -50,7 +50,7 @@ fn comes_alive(language: &str) {
     let folder = program.workspace().join("demo");
     make(&folder);
     let (_, out, err) = program.run(&["plugin", "add", "demo"]);
-    assert!(err.is_empty() && out.contains("nothing: it can compute, and say what it found"), "{out}{err}");
+    assert!(err.is_empty() && out.contains("nothing: it can only compute"), "{out}{err}");
     let hash = hash_of(&program, "demo");
     let (added, out, err) = program.run(&["plugin", "add", "demo", "--yes", &hash]);
     assert!(added.success(), "{out}{err}");
@@ -89,6 +89,48 @@ fn python() {
 #[test]
 fn javascript() {
     comes_alive("js");
+}
+
+/// Returns the error of a template whose function has a bug for one text.
+fn with_bug(language: &str, source: &str, before: &str, bug: &str) -> String {
+    let program = Program::new();
+    let (made, out, err) = program.run(&["plugin", "new", "--lang", language, "demo"]);
+    assert!(made.success(), "{out}{err}");
+    let folder = program.workspace().join("demo");
+    let text = std::fs::read_to_string(folder.join(source)).expect("the source");
+    assert!(text.contains(before), "{text}");
+    std::fs::write(folder.join(source), text.replacen(before, &format!("{bug}{before}"), 1)).expect("writes");
+    make(&folder);
+    super::install(&program, "demo");
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    let told = refused(&server.call("demo.count", json!({"text": "bug"}))).to_owned();
+    assert!(!told.contains("This server refused") && !told.contains("wasi:filesystem"), "{told}");
+    told
+}
+
+#[test]
+fn a_bug_in_python_is_told_first_and_by_nothing_else() {
+    let told = with_bug(
+        "python",
+        "app.py",
+        "        if not text:",
+        "        if text == \"bug\":\n            raise ValueError(\"boom\")\n",
+    );
+    assert!(told.starts_with("demo.count failed. It printed:\nTraceback "), "{told}");
+    assert!(told.contains("\nValueError: boom\n"), "{told}");
+}
+
+#[test]
+fn a_bug_in_javascript_arrives_with_its_line() {
+    let told = with_bug(
+        "js",
+        "plugin.js",
+        "  if (text === \"\")",
+        "  if (text === \"bug\") return undefined.words;\n",
+    );
+    assert!(told.starts_with("TypeError: can't access property \"words\" of undefined\n"), "{told}");
+    assert!(told.contains("@plugin.js:") && told.lines().count() <= 3, "{told}");
 }
 
 /// WIT world of the changed template: it stores data and reads a file.

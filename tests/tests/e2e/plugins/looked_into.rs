@@ -65,7 +65,7 @@ fn what_cannot_run_is_refused_before_it_is_compiled_and_says_what_to_do() {
         (
             format!("(import \"scorpiox:tool/store@0.1.0\" {function})"),
             GIVE,
-            "so plugin.toml has to ask for it: [capabilities.store]",
+            "so plugin.toml has to request [capabilities.store]",
         ),
         (
             String::new(),
@@ -122,11 +122,14 @@ fn what_is_asked_for_in_vain_and_what_is_not_asked_for_are_notes() {
     let folder = source(&program, "outsider", "[capabilities.clock]\nwhy = \"x\"\n", &outsider);
     let (_, out, _) = program.run(&["plugin", "test", &folder]);
     let said = one_line(&out);
-    assert!(said.contains("The component can use what plugin.toml does not ask for: "), "{out}");
+    assert!(
+        said.contains("The component imports interfaces whose capability plugin.toml does not request: "),
+        "{out}"
+    );
     assert!(said.contains("web (wasi:http/outgoing-handler@"), "{out}");
     let always = said
-        .split_once("Standard libraries always import ")
-        .and_then(|(_, rest)| rest.split_once(", whether"));
+        .rsplit_once("plugin.toml does not request ")
+        .and_then(|(_, rest)| rest.split_once(", which standard libraries import"));
     let (always, _) = always.expect("a note of what each program imports");
     assert!(always.contains("files") && always.contains("env") && !always.contains("clock"), "{always}");
     // The question and the relevant facts come last.
@@ -280,7 +283,7 @@ fn inspect_says_of_any_file_what_it_is() {
         (
             "keeper.wasm",
             slow("(import \"scorpiox:tool/store@0.1.0\" (instance (export \"x\" (func))))", GIVE),
-            &["scorpiox:tool/store@0.1.0  (needs capabilities.store)", "has to ask for it", "plugin init"],
+            &["scorpiox:tool/store@0.1.0  (needs capabilities.store)", "has to request", "plugin init"],
         ),
         (
             "core.wasm",
@@ -321,7 +324,10 @@ fn inspect_says_of_any_file_what_it_is() {
     let program = Program::new();
     program.put("workspace/cut.wasm", b"\0asm\x0d\0\x01\0\x07\xff");
     let (status, _, err) = program.run(&["plugin", "inspect", "cut.wasm"]);
-    assert!(!status.success() && err.contains("begins like WebAssembly, and cannot be read"), "{err}");
+    assert!(
+        !status.success() && err.contains("begins like WebAssembly, and cannot be read: it is cut off"),
+        "{err}"
+    );
     let (status, _, err) = program.run(&["plugin", "inspect", "none.wasm"]);
     assert!(!status.success() && err.contains("none.wasm does not exist; name a WebAssembly file"), "{err}");
     assert!(!was_compiled(&program), "nothing is compiled");
@@ -380,7 +386,7 @@ fn a_draft_requests_what_a_policy_of_wassette_allows_and_names_the_rest() {
         "{draft}"
     );
     let (added, _, err) = program.run(&["plugin", "add", "made"]);
-    assert!(!added.success() && err.contains(".why is empty; say what for"), "{err}");
+    assert!(!added.success() && err.contains(".why are empty; say what for"), "{err}");
     fs::write(&path, draft.replace("why = \"\"", "why = \"the weather\"")).expect("writes");
     install(&program, &program.workspace().join("made").display().to_string());
 }

@@ -347,7 +347,7 @@ fn a_signed_update_needs_no_question_if_it_asks_for_no_more() {
     bed.policy("", "approve = \"signed\"");
     let first = bed.signed("1.0.0", "");
     // The first version needs the user's approval, even if it is signed.
-    bed.refused(&["plugin", "add", &first], "there is no terminal to ask at");
+    bed.refused(&["plugin", "add", &first], "nobody can be asked here");
     bed.add(&first);
     let second = bed.signed("1.1.0", "description = \"Kinds of things\"\n");
     let said = bed.done(&["plugin", "update", "kinds", "--from", &second]);
@@ -359,22 +359,26 @@ fn a_signed_update_needs_no_question_if_it_asks_for_no_more() {
     for (version, more, sign) in [
         ("1.2.0", CLOCK, "+ clock"),
         ("1.2.1", "[limits]\ncpu_seconds = 9\n", "+ limit cpu_seconds: 5 before, 9 now"),
-        ("1.2.2", "[tools.divide]\nread_only = true\n", "+ tool divide: what it says it may change"),
+        (
+            "1.2.2",
+            "[tools.divide]\nread_only = true\n",
+            "+ tool divide: now says that it changes nothing (read_only)",
+        ),
         ("1.2.3", "[secrets]\nKEY = \"of x\"\n", "+ secret KEY: of x"),
     ] {
         let file = bed.signed(version, more);
-        let said = bed.refused(&["plugin", "update", "kinds", "--from", &file], "no terminal to ask at");
+        let said = bed.refused(&["plugin", "update", "kinds", "--from", &file], "nobody can be asked here");
         assert!(said.contains(sign) && said.contains("Nothing was changed"), "{said}");
     }
     // An unsigned version and a version signed with another key are not accepted.
     let unsigned = bed.pack("1.3.0", "");
-    bed.refused(&["plugin", "add", &unsigned], "there is no terminal to ask at");
+    bed.refused(&["plugin", "add", &unsigned], "nobody can be asked here");
     assert_eq!(bed.version(), "1.1.0");
     bed.done(&CALL);
     // Under a policy in which the user approves each version, the same signature is not sufficient.
     bed.policy("", "");
     let third = bed.signed("1.4.0", "");
-    bed.refused(&["plugin", "add", &third], "there is no terminal to ask at");
+    bed.refused(&["plugin", "add", &third], "nobody can be asked here");
 }
 
 #[test]
@@ -386,7 +390,7 @@ fn an_older_version_is_taken_by_a_person_alone() {
     bed.refused(&["plugin", "add", &old], "kinds 1.9.0 is older than 1.10.0, which is approved");
     let hash = bed.done(&["plugin", "hash", &old]);
     bed.refused(&["plugin", "add", &old, "--yes", &hash], "--allow-downgrade asks about it");
-    bed.refused(&["plugin", "add", &old, "--allow-downgrade"], "no terminal to ask at");
+    bed.refused(&["plugin", "add", &old, "--allow-downgrade"], "nobody can be asked here");
     assert_eq!(bed.version(), "1.10.0");
     bed.done(&["plugin", "add", &old, "--allow-downgrade", "--yes", &hash]);
     assert_eq!(bed.version(), "1.9.0");

@@ -43,6 +43,8 @@ fn limits_hold_in_a_trial_too() {
     assert!(!status.success() && out.contains("used up its 1 s of processor time"), "{out}");
     let (status, _, err) = program.run(&["plugin", "test", &folder, "spin"]);
     assert!(!status.success() && err.contains("kinds has no tool spin; its tools: divide"), "{err}");
+    let (status, out, err) = program.run(&["plugin", "test", &folder, "divide", "a:=6", "b:=3"]);
+    assert!(status.success() && out.starts_with("2\n\n"), "{out}{err}");
     let (status, _, err) = program.run(&["plugin", "test", &folder, "divide", "[1]"]);
     assert!(!status.success() && err.contains("the arguments are not a JSON object: [1]"), "{err}");
 }
@@ -75,4 +77,66 @@ fn a_trial_leaves_a_line_also_where_the_policy_refuses_it() {
             "{line}"
         );
     }
+}
+
+#[test]
+fn a_silent_panic_of_rust_names_the_function_that_it_came_from() {
+    let program = Program::new();
+    let component = wat::parse_str(
+        "(component
+            (core module $code
+                (func $_ZN4core9panicking9panic_fmt17h0123456789abcdefE unreachable)
+                (func $_ZN6plugin4open17h0123456789abcdefE (call 0))
+                (func $bad (export \"bad\") (call 1)))
+            (core instance $code (instantiate $code))
+            (func (export \"bad\") (canon lift (core func $code \"bad\"))))",
+    );
+    program.put("workspace/rx.wasm", component.expect("a component"));
+    let (status, out, err) = program.run(&["plugin", "test", "rx.wasm", "bad"]);
+    assert!(!status.success() && out.contains("make TARGET=wasm32-wasip2"), "{out}{err}");
+    assert!(out.contains("It came from plugin::open, from bad."), "{out}");
+    assert!(!err.contains("call failed"), "once: {err}");
+}
+
+#[test]
+fn what_is_wrong_on_the_command_line_is_named() {
+    let program = Program::new();
+    let bytes = fs::read(guest("kinds")).expect("the component");
+    let folder = source(&program, "kinds", "", &bytes);
+    program.put("workspace/kinds.wasm", bytes);
+    program.put("workspace/none.wasm", wat::parse_str("(component)").expect("a component"));
+    let sign = |version| ["plugin", "sign", "kinds.wasm", "--key", "none.key", "--version", version];
+    for (words, expected) in [
+        (&["plugin", "hash", "kinds.wasm", "--max-tools", "1000"][..], "--max-tools 1000: write 1 to 256"),
+        (&sign("1"), "a version has three numbers, such as 1.0.0"),
+        (
+            &sign("1.0.0"),
+            "the secret key none.key does not exist; `scorpiox-code plugin keygen NAME` creates one",
+        ),
+        (&["plugin", "verify", &folder], "is a folder; `scorpiox-code plugin add` names the signer"),
+        (&["plugin", "inspect", &folder], "`scorpiox-code plugin test` describes a plugin's folder"),
+        (&["plugin", "init", "none.wasm"], "it exports nothing, so there is nothing to call"),
+    ] {
+        let (status, out, err) = program.run(words);
+        assert!(!status.success() && err.contains(expected), "{words:?}: {out}{err}");
+    }
+    assert!(!program.workspace().join("plugin.toml").exists(), "nothing was drafted");
+}
+
+#[test]
+fn an_empty_error_is_said_to_have_no_reason() {
+    let program = Program::new();
+    let component = wat::parse_str(
+        "(component
+            (core module $code
+                (memory (export \"memory\") 1)
+                (data (i32.const 0) \"\\01\")
+                (func (export \"refuse\") (result i32) (i32.const 0)))
+            (core instance $code (instantiate $code))
+            (func (export \"refuse\") (result (result (error string)))
+                (canon lift (core func $code \"refuse\") (memory $code \"memory\"))))",
+    );
+    program.put("workspace/silent.wasm", component.expect("a component"));
+    let (status, out, err) = program.run(&["plugin", "test", "silent.wasm", "refuse"]);
+    assert!(!status.success() && out.starts_with("error: refuse failed and gave no reason.\n"), "{out}{err}");
 }

@@ -52,7 +52,7 @@ fn names(program: &Program) -> Vec<String> {
 fn a_new_skill_is_found_good_where_skills_live_and_takes_no_place_of_another() {
     let program = Program::new();
     let said = done(&program, &["skills", "new", "notes"]);
-    assert!(said.contains("skills/notes/SKILL.md is a skill") || cfg!(windows), "{said}");
+    assert!(said.contains("skills/notes/SKILL.md. Edit") || cfg!(windows), "{said}");
     assert!(said.contains("scorpiox-code skills check "), "{said}");
     let said = done(&program, &["skills", "list"]);
     assert!(said.contains("notes, yours"), "{said}");
@@ -62,7 +62,7 @@ fn a_new_skill_is_found_good_where_skills_live_and_takes_no_place_of_another() {
     assert!(said.contains("of-project, of the workspace"), "{said}");
     done(&program, &["skills", "new", "draft", "--in", "drafts"]);
     let said = done(&program, &["skills", "check", "drafts/draft"]);
-    assert!(said.contains("1 skill, 0 errors, 0 warnings"), "{said}");
+    assert!(said.contains("1 skill, 0 errors, 1 warning"), "{said}");
     for name in ["../notes", "Notes", ""] {
         refused(&program, &["skills", "new", name], "is not a skill name");
     }

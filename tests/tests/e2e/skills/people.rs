@@ -38,7 +38,7 @@ fn the_list_has_what_models_are_told_of_each_skill() {
         "mine, yours | About mine red 1 warning about its front matter",
         "theirs, of the workspace | About theirs",
         "skills/broken is skipped: SKILL.md has no front matter",
-        "3 skills, 2 for models; InvokeSkill describes each as its author did",
+        "3 skills, 2 for models; models see their full descriptions",
     ] {
         assert!(joined(&out).contains(said), "{said}: {out}");
     }
@@ -130,6 +130,29 @@ fn a_folder_of_skills_is_checked_and_errors_are_said_by_the_exit_code() {
 }
 
 #[test]
+fn what_hides_skills_and_what_is_listed_in_vain_is_a_warning() {
+    let program = Program::new();
+    program.put("workspace/whole/SKILL.md", skill("whole", "D", "Body\n"));
+    program.put("workspace/whole/skills/inner/SKILL.md", skill("inner", "D", "Body\n"));
+    program.put("workspace/market/skills/one/SKILL.md", skill("one", "D", "Body\n"));
+    program.put("workspace/market/.claude-plugin/marketplace.json", "{bad");
+    let said = joined(&run(&program, &["skills", "check", "whole"]).1);
+    assert!(said.contains("is a skill itself, so the skills below it are not read (skills/)"), "{said}");
+    let said = joined(&run(&program, &["skills", "check", "market"]).1);
+    assert!(
+        said.contains("marketplace.json is no JSON") && said.contains("1 skill, 0 errors, 1 warning"),
+        "{said}"
+    );
+    let said = joined(&run(&program, &["skills", "new", "fresh"]).1);
+    assert!(said.contains("Edit its description"), "{said}");
+    let folder = program.home().join(".scorpiox/skills/fresh").display().to_string();
+    let said = joined(&run(&program, &["skills", "check", &folder]).1);
+    assert!(said.contains("its description is still that of the template"), "{said}");
+    let (status, _, err) = program.run(&["skills", "add", "https://example.com/a/b"]);
+    assert!(!status.success() && err.contains("git clone https://example.com/a/b"), "{err}");
+}
+
+#[test]
 fn what_is_not_found_and_what_cannot_run_is_said_before_it_is_installed() {
     let program = Program::new();
     program.put("workspace/team/one/SKILL.md", skill("one", "D", "Body\n"));
@@ -139,7 +162,7 @@ fn what_is_not_found_and_what_cannot_run_is_said_before_it_is_installed() {
     let (code, out) = run(&program, &["skills", "check", "team", "core"]);
     assert_eq!(code, Some(1), "{out}");
     for said in [
-        "writing/two/SKILL.md is not found: skills have to lie directly in a folder of skills",
+        "writing/two/SKILL.md is not used: move it to skills/NAME/",
         "1 skill, 0 errors, 1 warning",
         "error: core: its component cannot run: ",
         "is a core module, but a skill has to bring a component",
@@ -154,7 +177,7 @@ fn what_is_not_found_and_what_cannot_run_is_said_before_it_is_installed() {
     let (_, report, _) = program.run(&["doctor"]);
     // `doctor` uses the system's path separator.
     let report = unwrapped(&report).replace('\\', "/");
-    assert!(report.contains("writing/two/SKILL.md is not found: "), "{report}");
+    assert!(report.contains("writing/two/SKILL.md is not used: "), "{report}");
 }
 
 #[test]

@@ -142,9 +142,7 @@ fn judged_by_policy(
     if let Some(signer) = plugins.signed_by(&plugin) {
         told(&format!("Signed by {} ([plugins.signers], {}).", signer.value.name, signer.source));
     } else if look.is_signed() {
-        told(
-            "It has a signature, and no signer of the policy vouches for it by that: it counts as not signed.",
-        );
+        told("It is signed with a key that the policy does not trust for it, so it counts as unsigned.");
     }
     if let Some(beside) = beside {
         terminal::print(&Shown::text(&beside.text()));
@@ -369,8 +367,8 @@ pub(super) fn not_approved(look: &Look, judged: Judged) -> ExitCode {
     let said = if judged == Judged::NotAsked {
         let option = if look.plain_names { " --plain-names" } else { "" };
         format!(
-            "Not approved: there is no terminal to ask at. Run `scorpiox-code plugin approve {name}{option}` at one, or \
-             give --yes the hash that its reviewer gave you."
+            "Not approved yet: nobody can be asked here. Approve it in a terminal with `scorpiox-code plugin approve \
+             {name}{option}`, or add `--yes HASH` with the hash that its reviewer gave you."
         )
     } else {
         format!("{name} does not run. `scorpiox-code plugin remove {name}` deletes it.")
@@ -382,7 +380,7 @@ pub(super) fn not_approved(look: &Look, judged: Judged) -> ExitCode {
 /// Explains that the approved version stays, because the new one was not approved.
 pub(super) fn not_taken(name: &PluginName, judged: Judged) -> ExitCode {
     let why = if judged == Judged::NotAsked {
-        "Not approved: there is no terminal to ask at. Give --yes the hash that its reviewer gave you. "
+        "Not approved: nobody can be asked here. Add `--yes HASH` with the hash that its reviewer gave you. "
     } else {
         ""
     };

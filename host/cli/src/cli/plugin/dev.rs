@@ -18,6 +18,7 @@ use scorpiox_sandbox::build::make;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 use scorpiox_transport_stdio::streams::ring_when_told;
+use serde_json::{Map, Value};
 
 use super::address::Addresses;
 use super::test;
@@ -37,8 +38,10 @@ type Files = BTreeMap<PathBuf, (u64, Option<SystemTime>)>;
 pub(super) fn run(
     environment: &Environment,
     folder: &Path,
-    (tool, arguments): (Option<&str>, &str),
+    (tool, arguments): (Option<&str>, &[String]),
 ) -> Result<ExitCode> {
+    // No change of a file corrects the command line.
+    let arguments = &test::object(arguments)?;
     let is_plugin = folder.join(MANIFEST).is_file();
     ensure!(is_plugin, "{} has no {MANIFEST}; `scorpiox-code plugin new` creates a plugin", folder.display());
     let is_ended = end_flag().context("Ctrl-C cannot be handled")?;
@@ -86,15 +89,20 @@ fn wait(folder: &Path, known: &Files, outputs: &mut BTreeSet<PathBuf>, is_ended:
 }
 
 /// Builds and tests the plugin once.
-fn once(environment: &Environment, folder: &Path, (tool, arguments): (Option<&str>, &str)) -> Result<()> {
+fn once(
+    environment: &Environment,
+    folder: &Path,
+    (tool, arguments): (Option<&str>, &Map<String, Value>),
+) -> Result<()> {
     if is_buildable(folder) {
+        terminal::print(&Shown::line(&format!("Building: make -C {}", folder.display())));
         let status = make(folder).context("`make` cannot be started; install it")?;
         if !status.success() {
             bail!("the build failed: make -C {}", folder.display());
         }
     }
     if tool.is_some() {
-        return test::run(environment, (folder, Overrides::default()), tool, arguments).map(drop);
+        return test::called(environment, (folder, Overrides::default()), tool, arguments).map(drop);
     }
     let source = Addresses::new(environment).source(folder, Overrides::default())?;
     let staged = source.stage(&PluginFolder::new(&environment.own_home))?;

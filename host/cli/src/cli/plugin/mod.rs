@@ -142,9 +142,8 @@ pub(super) enum PluginCommand {
         source: PathBuf,
         /// The tool, without the plugin's name
         tool: Option<String>,
-        /// The arguments as a JSON object
-        #[arg(default_value = "{}")]
-        arguments: String,
+        /// The arguments: one JSON object, or NAME=TEXT and NAME:=JSON
+        arguments: Vec<String>,
         #[command(flatten)]
         choices: Choices,
     },
@@ -154,9 +153,8 @@ pub(super) enum PluginCommand {
         folder: PathBuf,
         /// The tool to call each time, without the plugin's name [default: only show the plugin]
         tool: Option<String>,
-        /// The arguments as a JSON object
-        #[arg(default_value = "{}")]
-        arguments: String,
+        /// The arguments: one JSON object, or NAME=TEXT and NAME:=JSON
+        arguments: Vec<String>,
     },
     /// Show which line allows or denies a capability to a plugin
     Why {

@@ -65,7 +65,7 @@ pub(in crate::cli) enum ShareCommand {
         #[arg(long, value_name = "NAME", value_parser = name)]
         name: Option<PluginName>,
         /// Its version, for a component
-        #[arg(long, value_name = "VERSION")]
+        #[arg(long, value_name = "VERSION", value_parser = version)]
         version: Option<Version>,
     },
     /// Verify the signature next to a pack or a component, and show its signer
@@ -239,4 +239,9 @@ fn update_all(environment: &Environment, addresses: &Addresses<'_>, said: Said<'
         }
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Parses a version.
+fn version(text: &str) -> Result<Version, String> {
+    Version::parse(text).map_err(|_| "a version has three numbers, such as 1.0.0".to_owned())
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, bail, ensure};
 use scorpiox_plugin::{ComponentName, PluginFolder};
 use scorpiox_plugin_manager::install::Look;
 use scorpiox_terminal as terminal;
@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::add::Given;
 use super::address::Addresses;
 use super::decide::{policy_for, recorded, refused_by_policy};
-use crate::cli::call::{described, result_in};
+use crate::cli::call::{described, parsed, result_in};
 use crate::cli::environment::Environment;
 use scorpiox_runtime::CodeCache;
 use scorpiox_tools::Tool;
@@ -29,7 +29,27 @@ pub(super) fn run(
     environment: &Environment,
     (source, overrides): Given<'_>,
     tool: Option<&str>,
-    arguments: &str,
+    arguments: &[String],
+) -> Result<ExitCode> {
+    called(environment, (source, overrides), tool, &object(arguments)?)
+}
+
+/// Returns the arguments of a tool as an object.
+pub(super) fn object(arguments: &[String]) -> Result<Map<String, Value>> {
+    match parsed(arguments)? {
+        Value::Object(all) => Ok(all),
+        other => {
+            bail!("the arguments are not a JSON object: {other}; write {{\"name\": value}}, or name=text")
+        }
+    }
+}
+
+/// Tests a plugin with arguments that were parsed before.
+pub(super) fn called(
+    environment: &Environment,
+    (source, overrides): Given<'_>,
+    tool: Option<&str>,
+    arguments: &Map<String, Value>,
 ) -> Result<ExitCode> {
     let source = Addresses::new(environment).source(source, overrides)?;
     let staged = source.stage(&PluginFolder::new(&environment.own_home))?;
@@ -50,11 +70,9 @@ pub(super) fn run(
     let tool = tool.strip_prefix(&prefix).unwrap_or(tool);
     let known: Vec<_> = look.described.tools.iter().filter_map(|known| known["name"].as_str()).collect();
     ensure!(known.contains(&tool), "{} has no tool {tool}; its tools: {}", manifest.name, known.join(", "));
-    let parsed: Result<Map<String, Value>, _> = serde_json::from_str(arguments);
-    let arguments = parsed.with_context(|| format!("the arguments are not a JSON object: {arguments}"))?;
     component.name = ComponentName::from(&*format!("plugin-trial/{}", manifest.name));
     let (_, tools) = plugins::tools(&look.installed.name, component, &look.described.text())?;
-    call(environment, tools, &format!("{prefix}{tool}"), &Value::Object(arguments))
+    call(environment, tools, &format!("{prefix}{tool}"), &Value::Object(arguments.clone()))
 }
 
 /// Checks that the policy lets the unapproved plugin run, and records the trial.
@@ -93,14 +111,23 @@ fn said(result: &Value, error: Option<&str>) -> String {
         Some(kind) => format!("error, {kind}: "),
         None => String::new(),
     };
+    let mut is_shown = false;
+    let structured = result.get("structuredContent");
     for content in result["content"].as_array().into_iter().flatten() {
         let shown = content["text"].as_str().map_or_else(|| described(content), str::to_owned);
+        is_shown |= structured.is_some_and(|structured| is_same(&shown, structured));
         let _ = writeln!(text, "{}", shown.trim_end());
     }
-    if let Some(structured) = result.get("structuredContent") {
+    if let Some(structured) = structured.filter(|_| !is_shown) {
         let _ = writeln!(text, "structured: {structured}");
     }
     text
+}
+
+/// Reports whether a text shows the structured result: as JSON, or as its only member `result`.
+fn is_same(text: &str, structured: &Value) -> bool {
+    let shown = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
+    shown == *structured || *structured == json!({ "result": shown })
 }
 
 /// Formats the resources that the call used, and what it accessed.
@@ -111,4 +138,30 @@ fn summary(account: &Value, milliseconds: f64) -> String {
         let _ = writeln!(text, "touched {line}");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_printed_once() {
+        let result = |text: &str, structured: Value| json!({"content": [{"text": text}], "structuredContent": structured});
+        assert_eq!(said(&result("{\n  \"a\": 1\n}", json!({"a": 1})), None), "{\n  \"a\": 1\n}\n");
+        assert_eq!(said(&result("2", json!({"result": 2})), None), "2\n");
+        assert_eq!(said(&result("text", json!({"result": "text"})), None), "text\n");
+        assert_eq!(said(&result("about it", json!({"a": 1})), None), "about it\nstructured: {\"a\":1}\n");
+    }
+
+    #[test]
+    fn arguments_are_an_object_or_pairs() {
+        let of = |all: &[&str]| object(&all.iter().map(|&one| one.to_owned()).collect::<Vec<_>>());
+        assert_eq!(
+            of(&["n:=12", "t=x"]).expect("pairs"),
+            *json!({"n": 12, "t": "x"}).as_object().expect("an object")
+        );
+        assert!(of(&[]).expect("none").is_empty());
+        let error = of(&["[1]"]).expect_err("an error").to_string();
+        assert!(error.starts_with("the arguments are not a JSON object: [1]; write "), "{error}");
+    }
 }

@@ -170,10 +170,20 @@ impl Why<'_> {
                 let decided = decide(&self.operator, &places, &roots, &resolved, write);
                 let guarded =
                     || Unwritable::look(&Shell::new(Arc::clone(&self.operator)), &roots).check(&resolved);
-                decided
-                    .and_then(|_| if write { guarded() } else { Ok(()) })
-                    .map(|()| line)
-                    .map_err(|denial| denial.to_string())
+                decided.and_then(|_| if write { guarded() } else { Ok(()) }).map(|()| line).map_err(
+                    |denial| {
+                        let around = resolved
+                            .parent()
+                            .map(|around| decide(&self.operator, &places, &roots, around, false));
+                        let is_listed = !write && around.is_some_and(|decided| decided.is_ok());
+                        let listed = if is_listed {
+                            ". A listing of its folder shows its name and kind alone"
+                        } else {
+                            ""
+                        };
+                        format!("{denial}{listed}")
+                    },
+                )
             });
             (format!("{what} {}", resolved.display()), verdict)
         };

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail, ensure};
 use scorpiox_plugin_manager::skills::{self, Left, SkillFiles, read_pack};
 use scorpiox_server::Workspace;
+use scorpiox_server::skills::report;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, columns, wrapped};
 
@@ -34,6 +35,13 @@ pub(super) fn found(
     source: &Path,
     wanted: &[String],
 ) -> Result<(Vec<Offered>, String)> {
+    let is_address =
+        source.to_str().is_some_and(|source| source.contains("://") || source.starts_with("git@"));
+    ensure!(
+        !is_address,
+        "skills are not downloaded; clone the repository first, then add its folder: git clone {}",
+        source.display()
+    );
     ensure!(
         source.exists(),
         "{} does not exist; name a skill's folder, a pack, or a repository with skills",
@@ -68,6 +76,9 @@ fn in_folder(workspace: &Workspace, source: &Path, wanted: &[String]) -> Result<
         }
         for (file, why) in library.folders().beyond() {
             remark(&mut remarks, &format!("{} is left out: {why}", file.display()));
+        }
+        for fault in report::of_repository(&library, source) {
+            remark(&mut remarks, &fault);
         }
     }
     let skills = &library.catalogue.skills;

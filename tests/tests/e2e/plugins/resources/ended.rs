@@ -19,7 +19,7 @@ fn a_trap_takes_all_handles_with_it_and_says_so() {
     let thing = given(&mut server, "trouble.thing.new", json!({ "made": "well", "dropped": "well" }));
     let trap = error(&mut server, "trouble.thing.act", json!({ "self": thing, "how": "trap" }));
     assert!(trap.starts_with("holder.trouble.thing.act has no result: the tool failed internally"), "{trap}");
-    let lost = "the instance that kept its resources ended with it, and its 2 handles are gone. What it stored was not kept.";
+    let lost = "the instance that kept its resources ended with it, and its 2 handles are gone. Data that it stored is rolled back.";
     assert!(trap.contains(lost), "{trap}");
     let gone = add(&mut server, &kept, 1);
     let why = "There is no counter-1 any more: its instance ended with a call of trouble.thing.act that had no result (trap); \

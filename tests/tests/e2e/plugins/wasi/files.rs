@@ -107,6 +107,35 @@ fn a_folder_to_write_is_written_but_not_what_starts_programs() {
 }
 
 #[test]
+fn a_denied_name_is_listed_and_nothing_of_the_file_is_told() {
+    let program = workspace();
+    program.put("home/.scorpiox/policy.toml", "version = 1\n[files]\ndeny = [\"**/.env*\", \"secrets\"]\n");
+    program.put("workspace/secrets/inner/key", "key");
+    symlink("secrets/inner", program.workspace().join("way")).expect("links");
+    let (program, mut server) = outsider(program, READS);
+    let names = json!([".env", ".git", "notes", "secrets", "way"]);
+    assert_eq!(try_to(&mut server, "names-in", path(".")), Ok(names));
+    assert_eq!(try_to(&mut server, "size-of", path(".env")), Ok(json!(0)));
+    assert_eq!(try_to(&mut server, "size-of", path("secrets")), Ok(json!(0)));
+    assert_eq!(try_to(&mut server, "size-of", path(".env.none")), Err("no-entry".to_owned()));
+    for line in crate::audit::lines(&program, 4) {
+        let uses = line["uses"].as_array().expect("uses");
+        assert!(uses.iter().all(|used| used["allowed"] == true), "{line}");
+    }
+    // The contents of a denied folder are not named, and nothing is opened.
+    for (function, at) in [
+        ("names-in", "secrets"),
+        ("size-of", "secrets/inner"),
+        ("size-of", "secrets/none"),
+        ("size-of", "way"),
+        ("link-target", ".env"),
+        ("read-file", ".env"),
+    ] {
+        assert_eq!(try_to(&mut server, function, path(at)), denied(), "{function} {at}");
+    }
+}
+
+#[test]
 fn denied_names_stay_closed_whatever_leads_to_them() {
     let program = workspace();
     let root = program.workspace();
@@ -276,15 +305,33 @@ fn a_refusal_reaches_the_model() {
     assert_eq!(written.lines().count(), 2, "once: {written}");
     let line = "This server refused files write notes/a.txt: the folder was granted to be read";
     assert!(written.starts_with("not-permitted\n") && written.contains(line), "{written}");
-    assert!(written.ends_with("(the approval of the plugin does not cover it)."), "{written}");
+    assert!(written.ends_with("the folder was granted to be read."), "{written}");
     let away = told("read-file", path("/etc/passwd"));
-    assert!(away.contains(&format!("refused files read /etc/passwd: it has only {root} ")), "{away}");
+    assert!(away.contains(&format!("refused files read /etc/passwd: it has only {root}.")), "{away}");
     let away = told("read-file", path("../secret.txt"));
     assert!(away.contains("refused files read ../secret.txt: the path leads out of the folders"), "{away}");
     let away = told("names-in", path("/etc"));
-    assert!(away.contains(&format!("refused files read /etc: it has only {root} ")), "{away}");
+    assert!(away.contains(&format!("refused files read /etc: it has only {root}.")), "{away}");
     // An ordinary error does not mention a refusal.
     assert_eq!(told("read-file", path("nothing.txt")).lines().count(), 1);
+}
+
+#[test]
+fn a_granted_folder_that_is_absent_is_named() {
+    let program = workspace();
+    let home = program.home().canonical().display().to_string();
+    let manifest = "[capabilities.files]\nwhy = \"a\"\nread = [\"workspace\", \"~/absent\"]\n";
+    let bytes = fs::read(crate::plugins::guest("outsider")).expect("the component");
+    let source = crate::plugins::source(&program, "outsider", manifest, &bytes);
+    let (_, out, err) = program.run(&["plugin", "test", &source]);
+    assert!(out.contains("~/absent does not exist"), "{out}{err}");
+    let (_program, mut server) = outsider(program, manifest);
+    let result = server.call("outsider.read-file", path(&format!("{home}/absent/a.txt")));
+    let told = result["content"][0]["text"].as_str().expect("a text");
+    assert!(
+        told.ends_with(&format!(": {home}/absent was granted, and does not exist; create it.")),
+        "{told}"
+    );
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn there_are_no_folders_no_variables_and_no_time() {
     let told = |named: &str| {
         format!(
             "not-permitted\nThis server refused files read {named}: it has no files; [capabilities.files] of its \
-             plugin.toml asks for them (the approval of the plugin does not cover it)."
+             plugin.toml asks for them."
         )
     };
     for path in ["/etc/passwd", "a.txt", "notes/a.txt"] {
@@ -27,6 +27,16 @@ fn there_are_no_folders_no_variables_and_no_time() {
     assert_eq!(try_to(&mut server, "working-folder", json!({})), Ok(Value::Null));
     assert_eq!(try_to(&mut server, "times", json!({})), Ok(json!([0, 1, 1])));
     assert_eq!(try_to(&mut server, "wait-for-input", json!({})), Err("StreamError::Closed".into()));
+}
+
+#[test]
+fn files_of_the_language_itself_are_no_refusal() {
+    let (program, mut server) = outsider(Program::new(), "");
+    for at in ["/python/app.py", "0", "bundled/x/__pycache__"] {
+        assert_eq!(refused(&server.call("outsider.read-file", json!({ "path": at }))), "not-permitted");
+    }
+    let lines = crate::audit::lines(&program, 3);
+    assert_eq!(lines[0]["uses"][0]["allowed"], false, "the audit has it: {}", lines[0]);
 }
 
 #[test]
@@ -105,8 +115,8 @@ fn what_is_printed_is_for_the_operator() {
 fn a_guest_that_ends_itself_ends_one_call() {
     let (_program, mut server) = outsider(Program::new(), "");
     let left = try_to(&mut server, "leave", json!({"code": 3})).expect_err("it left");
+    assert!(left.starts_with("outsider.leave failed. It printed:\nit leaves\nThen it ended: "), "{left}");
     assert!(left.contains("the tool ended itself with exit code 3"), "{left}");
-    assert!(left.ends_with("\nBefore that it printed:\nit leaves"), "{left}");
     let hoard = try_to(&mut server, "hoard", json!({})).expect_err("it is stopped");
     assert!(hoard.contains("failed internally"), "{hoard}");
     assert_eq!(try_to(&mut server, "folders", json!({})), Ok(json!(["/"])));

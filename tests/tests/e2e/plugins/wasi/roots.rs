@@ -100,9 +100,7 @@ fn nothing_is_done_at_a_path_that_lies_in_no_granted_folder() {
     }
     assert!(!Path::new("/srv/x").exists() && !program.workspace().join("srv").exists());
     let answer = server.call("outsider.write-file", file("/srv/x"));
-    let expected = format!(
-        "This server refused files write /srv/x: it has only {root} (the approval of the plugin does not cover it)."
-    );
+    let expected = format!("This server refused files write /srv/x: it has only {root}.");
     let text = answer["content"][0]["text"].as_str().expect("a text");
     assert!(text.ends_with(&expected), "{text}");
 }

@@ -1,5 +1,5 @@
 // An ordinary program. Its standard output is the result of the tool. If it fails, the model reads its
-// standard error.
+// standard error. Go for WASI has no network; files need [capabilities.files] in plugin.toml.
 package main
 
 import (
