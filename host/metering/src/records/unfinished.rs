@@ -155,7 +155,7 @@ mod tests {
                 assert!(unfinished.claim(number));
                 unfinished.remove(number);
             });
-            assert!(unfinished.rest(Duration::from_secs(60)).is_empty());
+            assert!(unfinished.rest(Duration::from_mins(1)).is_empty());
         });
     }
 }
