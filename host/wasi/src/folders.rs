@@ -340,13 +340,13 @@ impl Guard {
         };
         let around = path.parent().and_then(|folder| self.check(folder, false).ok());
         let index = around.and_then(|root| self.roots.iter().position(|(known, _)| *known == root));
-        match index.and_then(|index| Some((index, path.strip_prefix(&self.roots.get(index)?.0).ok()?))) {
-            Some((root, inside)) => Described::Listed(Listed { root, inside: inside.to_owned() }),
-            None => {
-                self.refused(path, asked, false, &denial);
-                Described::Refused
-            }
-        }
+        let listed =
+            index.and_then(|index| Some((index, path.strip_prefix(&self.roots.get(index)?.0).ok()?)));
+        let Some((root, inside)) = listed else {
+            self.refused(path, asked, false, &denial);
+            return Described::Refused;
+        };
+        Described::Listed(Listed { root, inside: inside.to_owned() })
     }
 
     fn allowed(&self, root: &Path, write: bool) {
