@@ -318,9 +318,7 @@ fn undescribed(tools: &[Value]) -> Option<String> {
 fn absent(asks: &Asks, folders: &Pins) -> Vec<String> {
     let is_absent = |path: &&PathBuf| !path.exists();
     let folders = folders.iter().filter(|(_, path)| is_absent(path)).map(|(folder, _)| {
-        format!(
-            "The folder {folder} does not exist. Until somebody creates it, the plugin finds nothing there."
-        )
+        format!("The folder {folder} does not exist. The plugin has it once somebody creates it.")
     });
     let names = asks.env.iter().flat_map(|env| &env.names).filter(|name| std::env::var_os(name).is_none());
     let names: Vec<_> = names.map(String::as_str).collect();
@@ -507,7 +505,7 @@ mod tests {
         assert_eq!(
             absent(&asks, &pins),
             [
-                "The folder /absent does not exist. Until somebody creates it, the plugin finds nothing there.",
+                "The folder /absent does not exist. The plugin has it once somebody creates it.",
                 "SCORPIOX_A is not set in this environment. A server that a client starts has the client's environment.",
             ]
         );

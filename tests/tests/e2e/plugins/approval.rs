@@ -487,7 +487,7 @@ fn what_takes_the_place_of_an_approved_plugin_says_so() {
     let folder = source(&program, "kinds", &web("\"a.example.com\", \"b.example.com\""), &component());
     let (_, out, _) = program.run(&["plugin", "update", "kinds", "--from", &folder]);
     let (_, below) = out.split_once("\nIn all, it may\n").expect("the sum");
-    let expected = "(+ more, - less, ~ other words)\n  + web, hosts: b.example.com\n\nNot approved: ";
+    let expected = "(+ added, - removed, ~ changed)\n  + web, hosts: b.example.com\n\nNot approved: ";
     assert!(below.contains(expected) && !out.contains("MiB stored"), "{out}");
     // The approved manifest is known even after its files have been overwritten.
     let installed = program.home().join(".scorpiox/plugins/kinds/plugin.toml");

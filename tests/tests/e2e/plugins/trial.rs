@@ -134,7 +134,7 @@ fn an_empty_error_is_said_to_have_no_reason() {
                 (func (export \"refuse\") (result i32) (i32.const 0)))
             (core instance $code (instantiate $code))
             (func (export \"refuse\") (result (result (error string)))
-                (canon lift (core func $code \"refuse\") (memory $code \"memory\"))))",
+                (canon lift (core func $code \"refuse\") (memory (core memory $code \"memory\")))))",
     );
     program.put("workspace/silent.wasm", component.expect("a component"));
     let (status, out, err) = program.run(&["plugin", "test", "silent.wasm", "refuse"]);

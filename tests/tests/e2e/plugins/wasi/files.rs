@@ -113,12 +113,12 @@ fn a_denied_name_is_listed_and_nothing_of_the_file_is_told() {
     program.put("workspace/secrets/inner/key", "key");
     symlink("secrets/inner", program.workspace().join("way")).expect("links");
     let (program, mut server) = outsider(program, READS);
-    let names = json!([".env", ".git", "notes", "secrets", "way"]);
+    let names = json!([".env", ".git", "notes", "secrets", "sources", "way"]);
     assert_eq!(try_to(&mut server, "names-in", path(".")), Ok(names));
     assert_eq!(try_to(&mut server, "size-of", path(".env")), Ok(json!(0)));
     assert_eq!(try_to(&mut server, "size-of", path("secrets")), Ok(json!(0)));
     assert_eq!(try_to(&mut server, "size-of", path(".env.none")), Err("no-entry".to_owned()));
-    for line in crate::audit::lines(&program, 4) {
+    for line in crate::audit::lines(&program, 5) {
         let uses = line["uses"].as_array().expect("uses");
         assert!(uses.iter().all(|used| used["allowed"] == true), "{line}");
     }

@@ -35,8 +35,9 @@ fn files_of_the_language_itself_are_no_refusal() {
     for at in ["/python/app.py", "0", "bundled/x/__pycache__"] {
         assert_eq!(refused(&server.call("outsider.read-file", json!({ "path": at }))), "not-permitted");
     }
-    let lines = crate::audit::lines(&program, 3);
-    assert_eq!(lines[0]["uses"][0]["allowed"], false, "the audit has it: {}", lines[0]);
+    let lines = crate::audit::lines(&program, 4);
+    let uses = lines[1]["uses"].as_array().expect("uses");
+    assert!(uses.iter().any(|used| used["allowed"] == false), "the audit has it: {}", lines[1]);
 }
 
 #[test]
