@@ -71,6 +71,8 @@ impl Started {
             |path: &&PathBuf| areas.iter().any(|area| area.write && path.starts_with(&area.path));
         for folder in self.repositories.iter().filter(may_change) {
             let Traps { found, is_cut } = traps(folder, Some(self.begun), until);
+            // It was moved: commands cannot remove all of a repository that was there before.
+            let is_cut = is_cut || folder.symlink_metadata().is_err();
             others = others.saturating_add(u32::from(is_cut));
             for trap in found.into_iter().map(reported) {
                 if self.traps.found.iter().any(|known| (&known.path, known.kind) == (&trap.path, trap.kind)) {

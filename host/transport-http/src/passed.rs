@@ -36,7 +36,7 @@ const LEAST_BYTES: usize = 1024;
 /// Maximum number of a principal's cancellations forwarded within [`WINDOW`].
 const MOST_CANCELLATIONS: usize = 512;
 /// Maximum size of a cancellation that is read by a thread for connections. Longer ones are run like other messages.
-const MAX_CANCELLATION_BYTES: usize = 64 * 1024;
+pub(crate) const MAX_CANCELLATION_BYTES: usize = 64 * 1024;
 const WINDOW: Duration = Duration::from_mins(1);
 pub(crate) const CANCEL: &str = "notifications/cancelled";
 /// Message to the other servers that a session has ended. Clients cannot forge it, because only their answers
@@ -166,8 +166,10 @@ pub(crate) async fn pass_on(
         .await
         .map_err(|error| (StatusCode::SERVICE_UNAVAILABLE, RpcError::new(BUSY, error.to_string())))?;
     let Some((is_batch, members)) = members else { return Ok(()) };
-    // A single cancellation was tried before.
-    let is_done = |member: &String| is_batch && cancelled_here(endpoint, caller, headers, member.as_bytes());
+    // A single cancellation that is short was tried before.
+    let is_untried = |member: &String| is_batch || member.len() > MAX_CANCELLATION_BYTES;
+    let is_done =
+        |member: &String| is_untried(member) && cancelled_here(endpoint, caller, headers, member.as_bytes());
     let members: Vec<_> = members.into_iter().filter(|member| !is_done(member)).collect();
     for member in &members {
         if member.len() > MAX_BYTES {
@@ -263,9 +265,6 @@ pub(crate) fn cancelled_here(
     headers: &HeaderMap,
     message: &[u8],
 ) -> bool {
-    if message.len() > MAX_CANCELLATION_BYTES {
-        return false;
-    }
     let Ok(message) = std::str::from_utf8(message) else { return false };
     let params = match Message::parse(message) {
         Ok(Message::Notification { method, params }) if method == CANCEL => params,

@@ -313,6 +313,7 @@ async fn legacy_answer(
     // This comes before the session lookup, which asks the database and may fail.
     if claims.kind == claims::Kind::Notification
         && claims.method == passed::CANCEL
+        && body.bytes.len() <= passed::MAX_CANCELLATION_BYTES
         && passed::cancelled_here(endpoint, caller, headers, &body.bytes)
     {
         return answer::empty(StatusCode::ACCEPTED);

@@ -65,8 +65,9 @@ fn notes(workspace: &Path, names: &Names) -> Vec<String> {
     let traps = names.traps.iter().map(|trap| about_trap(workspace, trap));
     let more_traps = (names.traps_others > 0).then(|| {
         format!(
-            "changed: {} more repositories or files in them, more than are looked at: git may write elsewhere because of \
-             them; the person should look at `git status` and their index before using git there",
+            "changed: {} more repositories or files in them, which were moved or are more than are looked at: git may \
+             write elsewhere because of them; the person should look at their index and their unfinished operations \
+             before using git there",
             names.traps_others
         )
     });

@@ -159,7 +159,7 @@ fn more_tools_than_usual_are_approved_by_their_number() {
     assert_eq!(listed(&mut server).len(), 95);
     assert_eq!(server.call("many.give94", json!({}))["structuredContent"], json!({"result": 7}));
     let (added, _, err) = program.run(&["plugin", "add", "many.wasm", "--max-tools", "257"]);
-    assert!(!added.success() && err.contains("max_tools = 257; write 1 to 256"), "{err}");
+    assert!(!added.success() && err.contains("--max-tools 257: write 1 to 256"), "{err}");
     // In a manifest, the author writes the number.
     let folder = source(&program, "lots", "max_tools = 95\n", &exporting("", names()));
     install(&program, &folder);

@@ -321,7 +321,12 @@ fn a_trial_of_a_plugin_has_no_secrets_of_one_of_its_name() {
     let other = source(&program, "keeper", &format!("version = \"2\"\n{ASKS}"), &bytes);
     let (_, out, err) = program.run(&["plugin", "add", &other]);
     let text = out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("the stored data and the secrets, of the keeper that was approved"), "{out}{err}");
+    assert!(
+        text.contains(
+            "It replaces keeper, which was approved today, and keeps its stored data and its secrets."
+        ),
+        "{out}{err}"
+    );
 }
 
 #[cfg(unix)]

@@ -53,7 +53,7 @@ fn attacks(server: &mut Started) -> (usize, usize) {
         let ran = bash(server, &attack());
         assert!(!ran.is_marked, "{}", ran.text);
         read += usize::from(ran.text.contains(SECRET));
-        changed += usize::from(ran.text.contains("changed"));
+        changed += usize::from(ran.text.lines().any(|line| line == "changed"));
     }
     (read, changed)
 }

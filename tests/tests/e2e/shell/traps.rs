@@ -70,8 +70,7 @@ fn references_and_operations_that_lead_elsewhere_are_told() {
         assert!(ran.text.contains("not created: \".git/rr-cache\""), "{}", ran.text);
         assert!(!workspace.join(".git/rr-cache").exists());
         let ran = bash(server, "git -c user.name=n -c user.email=n@example.com rebase -q --root -x false");
-        let told =
-            "changed: \".git/rebase-merge/git-rebase-todo\": git starts or writes what \"exec false\" names";
+        let told = "changed: \".git/rebase-merge/git-rebase-todo\": an operation of git is unfinished, and it starts, writes or applies what \"exec false\" says";
         assert!(ran.text.contains(told), "{}", ran.text);
     });
 }
