@@ -9,6 +9,9 @@ use crate::read;
 
 /// Maximum size of an index, in bytes. A larger one counts as unreadable.
 const MAX_BYTES: u64 = 128 << 20;
+/// Maximum number of bytes of paths to judge: a compressed index repeats long ones in a few bytes each. An index with more
+/// counts as unreadable.
+const MAX_PATH_BYTES: usize = 256 << 20;
 /// Size of the header, in bytes: signature, version, and number of entries.
 const HEADER: usize = 12;
 /// Size of the metadata at the beginning of an entry, in bytes, before the object name and the flags.
@@ -82,6 +85,11 @@ pub(crate) fn is_refused(path: &[u8]) -> bool {
 /// Returns `true` if a file system could take a name for `.git`: macOS ignores some characters, Windows what follows, and
 /// both ignore case.
 fn is_git_directory(name: &[u8]) -> bool {
+    // Most names end here.
+    let is_other = |first: &u8| first.is_ascii() && !b".gG".contains(first);
+    if name.first().is_none_or(is_other) {
+        return false;
+    }
     let text = String::from_utf8_lossy(name);
     let is_ignored = |c: &char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
     let text: String = text.chars().filter(|c| !is_ignored(c)).collect();
@@ -98,9 +106,10 @@ fn each_path(bytes: &[u8], hash: usize, look: &mut dyn FnMut(&[u8])) -> Option<(
         return None;
     }
     let mut entries = Entries { body, at: HEADER, hash, is_compressed: version == 4, starts: Vec::new() };
-    let mut name = Vec::new();
+    let (mut name, mut left) = (Vec::new(), MAX_PATH_BYTES);
     for _ in 0..count {
         entries.next(&mut name)?;
+        left = left.checked_sub(name.len())?;
         look(&name);
     }
     extensions(&entries, count)
@@ -144,12 +153,12 @@ impl Entries<'_> {
             LENGTH => rest.iter().position(|byte| *byte == 0)?,
             length => usize::from(length).checked_sub(shared)?,
         };
-        name.extend_from_slice(rest.get(..length)?);
-        // Git takes it for a text that ends with a zero byte.
-        if let Some(end) = name.iter().position(|byte| *byte == 0) {
-            name.truncate(end);
+        let added = rest.get(..length)?;
+        // Git takes the path for a text that ends with a zero byte.
+        if added.contains(&0) {
             return None;
         }
+        name.extend_from_slice(added);
         self.at += if self.is_compressed { begin + length + 1 } else { (begin + length) / 8 * 8 + 8 };
         (self.at <= self.body.len()).then_some(())
     }

@@ -1,10 +1,10 @@
 //! The root of a cell: an in-memory file system that contains only what commands may see. Nothing of the
 //! host's root is visible unless it is named here.
 
-use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::mount::{
@@ -317,7 +317,12 @@ fn stand_ins(cell: &CellSpec) -> Result<(), Fault> {
                 return Ok(());
             }
             fs::create_dir_all(folder)?;
-            fs::File::create_new(path)?.set_permissions(fs::Permissions::from_mode(0o000))
+            match fs::File::create_new(path) {
+                Ok(file) => file.set_permissions(fs::Permissions::from_mode(0o000)),
+                // Two names lead to one work tree.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+                Err(error) => Err(error),
+            }
         };
         make().map_err(|error| Fault::new(format!("making the stand-in for {}", path.display()), error))?;
     }

@@ -543,7 +543,7 @@ impl Task {
                     None
                 }
                 Ok(Happened::Nothing) => {
-                    started.find_traps();
+                    started.watch_traps();
                     None
                 }
                 Ok(Happened::Done(done)) => {

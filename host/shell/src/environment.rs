@@ -44,12 +44,14 @@ const FIXED: [(&str, &str); 18] = [
 
 /// Settings of git for commands. Given as variables, they take precedence over every configuration, and the options of a
 /// single git command over them.
-const GIT: [(&str, &str); 2] = [
+const GIT: [(&str, &str); 3] = [
     // Git notes which branch a new one follows in the repository's configuration, which no command can write. It does so
     // before it moves `HEAD`, but after it changed the files.
     ("branch.autoSetupMerge", "false"),
     // A work tree that commands do not see is not gone.
     ("gc.worktreePruneExpire", "never"),
+    // Its folder cannot be created, and its list of conflicts counts as one of a stranger.
+    ("rerere.enabled", "false"),
 ];
 /// Number of settings among the variables, and the prefixes of their names and values.
 const GIT_COUNT: &str = "GIT_CONFIG_COUNT";
@@ -314,11 +316,13 @@ mod tests {
             variables.into_iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>()
         };
         let alone = [
-            "GIT_CONFIG_COUNT=2",
+            "GIT_CONFIG_COUNT=3",
             "GIT_CONFIG_KEY_0=branch.autoSetupMerge",
             "GIT_CONFIG_KEY_1=gc.worktreePruneExpire",
+            "GIT_CONFIG_KEY_2=rerere.enabled",
             "GIT_CONFIG_VALUE_0=false",
             "GIT_CONFIG_VALUE_1=never",
+            "GIT_CONFIG_VALUE_2=false",
         ];
         assert_eq!(with(&[]), alone);
         assert_eq!(with(&[("GIT_CONFIG_COUNT", "")]), alone);
@@ -328,7 +332,7 @@ mod tests {
             ("GIT_CONFIG_VALUE_0", "always"),
         ];
         let both = with(&own);
-        assert_eq!(both[0], "GIT_CONFIG_COUNT=2");
+        assert_eq!(both[0], "GIT_CONFIG_COUNT=3");
         assert!(both.contains(&"GIT_CONFIG_VALUE_0=always".to_owned()), "{both:?}");
         assert!(both.contains(&"GIT_CONFIG_KEY_1=gc.worktreePruneExpire".to_owned()), "{both:?}");
         for count in ["x", "-1", "99999999999"] {

@@ -12,6 +12,8 @@ use crate::{MAX_NOTES, Started, gone, starts};
 /// Time limit for judging the repositories of one command. Moves are blocked during that time. Repositories
 /// left over are reported without being judged.
 const JUDGE_TIME: Duration = Duration::from_secs(1);
+/// Minimum interval between two searches while a command runs.
+const WATCH_TIME: Duration = Duration::from_secs(1);
 /// Maximum number of reported traps.
 const MAX_TRAPS: usize = 16;
 
@@ -21,6 +23,8 @@ pub(super) struct FoundTraps {
     found: Vec<Trap>,
     /// Number of further ones, and of repositories that were not looked at completely.
     others: u32,
+    /// Time of the next search while the command runs.
+    next: Option<Instant>,
 }
 
 impl Started {
@@ -49,18 +53,27 @@ impl Started {
                     || starts_programs(path, &leads, &sees)
             });
         }
-        self.find_traps();
+        self.find_traps(true);
         outcome.names.traps = mem::take(&mut self.traps.found);
         outcome.names.traps_others = self.traps.others;
         moved.truncate(MAX_NOTES);
         (outcome, moved)
     }
 
+    /// Looks for traps while the command runs, which can put a file back before it ends. Takes a small part of the time.
+    pub(super) fn watch_traps(&mut self) {
+        let begun = Instant::now();
+        if self.traps.next.is_none_or(|next| next <= begun) {
+            self.find_traps(false);
+            self.traps.next = Some(Instant::now() + WATCH_TIME.max(20 * begun.elapsed()));
+        }
+    }
+
     /// Adds the traps in files that changed since the command started, in repositories that were there before. The others
     /// are judged as a whole.
     ///
-    /// It is called while a command runs, too: the command can put a file back before it ends.
-    pub(super) fn find_traps(&mut self) {
+    /// While a command runs, operations of git are usually unfinished, and are none of them.
+    fn find_traps(&mut self, is_over: bool) {
         if self.tier == Tier::None {
             return;
         }
@@ -75,6 +88,9 @@ impl Started {
             let is_cut = is_cut || folder.symlink_metadata().is_err();
             others = others.saturating_add(u32::from(is_cut));
             for trap in found.into_iter().map(reported) {
+                if !is_over && trap.kind == TrapKind::Operation {
+                    continue;
+                }
                 if self.traps.found.iter().any(|known| (&known.path, known.kind) == (&trap.path, trap.kind)) {
                     continue;
                 }
@@ -85,7 +101,9 @@ impl Started {
                 }
             }
         }
-        self.traps.others = self.traps.others.max(others);
+        if is_over {
+            self.traps.others = others;
+        }
     }
 }
 

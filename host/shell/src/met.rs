@@ -107,9 +107,11 @@ impl Met {
     /// Returns `true` if a program does not name the file that it was refused.
     pub(super) fn has_unnamed(&self) -> bool {
         let is_unnamed = |line: &String| {
-            let before =
-                line.split_once("ermission denied").map(|(before, _)| before.trim_end_matches(['P', 'p']));
-            before.is_some_and(|before| {
+            let (before, after) = line.split_once("ermission denied")?;
+            // Others say more: "Permission denied, please try again."
+            let is_end = matches!(after.trim_ascii(), "" | "." | "(os error 13)");
+            let before = before.trim_end_matches(['P', 'p']);
+            is_end.then(|| {
                 let before = before.trim_ascii();
                 UNNAMED
                     .iter()
@@ -117,7 +119,7 @@ impl Met {
                     && !line.contains(['\'', '"', '/', '‘'])
             })
         };
-        self.lines.iter().any(is_unnamed)
+        self.lines.iter().filter_map(is_unnamed).any(|is_unnamed| is_unnamed)
     }
 
     /// Returns the administrative folders of work trees that git could not delete, as it says. It has deleted other files
@@ -374,6 +376,7 @@ mod tests {
             "bash: line 1: x: Permission denied\n",
             "error: open(\"a\"): Permission denied\n",
             "git@example.com: Permission denied (publickey).\n",
+            "Permission denied, please try again.\n",
             "[Errno 13]\n",
         ] {
             assert!(!is_unnamed(text), "{text}");

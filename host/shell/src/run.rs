@@ -186,7 +186,7 @@ impl Waited {
                     complaints.look(bytes);
                     transcript.push(bytes);
                 }
-                Happened::Nothing => started.find_traps(),
+                Happened::Nothing => started.watch_traps(),
                 Happened::Done(outcome) => return Ok(Some(outcome)),
             }
             if let Some(tell) = wait.news {

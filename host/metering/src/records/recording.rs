@@ -483,12 +483,12 @@ pub(crate) fn refusal(what: &'static str, error: &dyn Display) -> CallError {
     CallError::Unrecorded { what, error: error.to_string() }
 }
 
-/// Returns the component of a plugin, as lines contain it.
 /// Returns a component as lines name it.
 pub(super) fn label_of(component: &scorpiox_runtime::Component) -> Component<'_> {
     component.plugin.as_ref().map_or(Component::BuiltIn(component.built_in), label)
 }
 
+/// Returns the component of a plugin as lines name it.
 fn label(plugin: &PluginIdentity) -> Component<'_> {
     let PluginIdentity { name, version, hash, component } = plugin;
     Component::Plugin(PluginLabel { name, version, hash, component })

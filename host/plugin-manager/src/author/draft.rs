@@ -266,7 +266,7 @@ mod tests {
         let Draft { text, asks } = draft(&ALL, 2);
         assert_eq!(asks, ["store", "files", "web", "shell", "sampling", "ask"]);
         let error = Manifest::parse(&text).expect_err("an error").to_string();
-        assert!(error.contains(".why is empty; say what for"), "{error}");
+        assert!(error.contains(".why are empty; say what for"), "{error}");
         let manifest = Manifest::parse(&filled(&text)).expect("a manifest");
         assert!(manifest.capabilities.store.is_some() && manifest.capabilities.clock.is_none(), "{text}");
         assert_eq!(manifest.comments["f0"], "Says \"hello\".");

@@ -65,9 +65,8 @@ fn notes(workspace: &Path, names: &Names) -> Vec<String> {
     let traps = names.traps.iter().map(|trap| about_trap(workspace, trap));
     let more_traps = (names.traps_others > 0).then(|| {
         format!(
-            "changed: {} more repositories or files in them, which were moved or are more than are looked at: git may \
-             write elsewhere because of them; the person should look at their index and their unfinished operations \
-             before using git there",
+            "changed: {} more repositories were moved, or have more files than are looked at: git may write elsewhere \
+             because of their index or of unfinished operations; the person should look at them before using git there",
             names.traps_others
         )
     });
@@ -86,12 +85,12 @@ fn about_trap(workspace: &Path, trap: &Trap) -> String {
     let text = quoted(Path::new(""), Path::new(&trap.text));
     match trap.kind {
         TrapKind::Index if trap.text.is_empty() => format!(
-            "changed: {path}: this is no index that can be read, so git may create files outside of the work tree when \
-             the person restores files; `rm {path} && git reset` makes a new one"
+            "changed: {path}: this is no index that git would write, so git may create files outside of the work tree \
+             when the person restores files; the person should delete the index before, and run `git reset` there"
         ),
         TrapKind::Index => format!(
             "changed: {path}: it lists {text}, which git refuses in commits and would create when the person restores \
-             files (`git restore`, `git checkout`); `rm {path} && git reset` makes a new one"
+             files (`git restore`, `git checkout`); the person should delete the index before, and run `git reset` there"
         ),
         TrapKind::Reference => format!(
             "changed: {path}: this reference leads to {text}, outside of `refs/`, so git would write that file of the \
@@ -106,8 +105,9 @@ fn about_trap(workspace: &Path, trap: &Trap) -> String {
              person should look at it before"
         ),
         TrapKind::Operation => format!(
-            "changed: {path}: an operation of git is unfinished, and it starts, writes or applies what {text} says when \
-             the person commits or continues it (`git rebase --continue`); the person should look at it before"
+            "changed: {path}: an operation of git seems to be unfinished, and git may start, write or apply something \
+             because of {text} when the person commits or continues it (`git rebase --continue`); the person should \
+             look at it before"
         ),
     }
 }
