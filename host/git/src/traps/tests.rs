@@ -282,7 +282,7 @@ fn a_long_name_that_is_repeated_ends_the_judgement() {
     let folder = repository(&[]);
     let entry = |removed: u8, added: &[u8]| [&[0; 60][..], &[0x0f, 0xff, removed], added, &[0]].concat();
     let mut index = [&b"DIRC"[..], &[0, 0, 0, 4, 0, 1, 0, 0]].concat();
-    index.extend(entry(0, &[b'x'; 1 << 20]));
+    index.extend(entry(0, &vec![b'x'; 1 << 20]));
     (1..0x1_0000).for_each(|_| index.extend(entry(0, b"")));
     index.extend([0; 20]);
     fs::write(folder.path().join(".git/index"), index).unwrap();
