@@ -207,21 +207,15 @@ mod tests {
 
     use super::*;
     use crate::files::{CURRENT, full_name};
+    use crate::read::tests::{tool_of, write};
     use crate::{Bounds, Log};
 
     fn tools(reader: &mut BackReader) -> Vec<String> {
         let mut found = Vec::new();
         while let Some(line) = reader.next().unwrap() {
-            found.push(match line {
-                Line::Whole(record, _) => record.tool,
-                Line::Damaged => "(damaged)".to_owned(),
-            });
+            found.push(tool_of(line));
         }
         found
-    }
-
-    fn write(log: &mut Log, tool: &str) {
-        log.append(&mut format!("{{\"tool\":\"{tool}\"}}\n").into_bytes()).unwrap();
     }
 
     #[test]

@@ -267,7 +267,7 @@ pub(crate) fn line(bytes: &[u8]) -> Option<Line> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::fs;
 
@@ -277,15 +277,19 @@ mod tests {
     fn tools(reader: &mut Reader) -> Vec<String> {
         let mut found = Vec::new();
         while let Some(line) = reader.next().unwrap() {
-            found.push(match line {
-                Line::Whole(record, _) => record.tool,
-                Line::Damaged => "(damaged)".to_owned(),
-            });
+            found.push(tool_of(line));
         }
         found
     }
 
-    fn write(log: &mut Log, tool: &str) {
+    pub(crate) fn tool_of(line: Line) -> String {
+        match line {
+            Line::Whole(record, _) => record.tool,
+            Line::Damaged => "(damaged)".to_owned(),
+        }
+    }
+
+    pub(crate) fn write(log: &mut Log, tool: &str) {
         log.append(&mut format!("{{\"tool\":\"{tool}\"}}\n").into_bytes()).unwrap();
     }
 

@@ -69,7 +69,7 @@ static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 /// Number of bytes retained from earlier output, for messages that span two chunks.
 const KEPT_BYTES: usize = 64;
 
-/// How a program reported that it could not reach the network.
+/// Kind of report that a program could not reach the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Offline {
     Not,

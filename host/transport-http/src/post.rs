@@ -89,7 +89,7 @@ pub(crate) async fn answer(
     legacy_answer(endpoint, caller, headers, &claims, body).await
 }
 
-/// What the transport needs of a body.
+/// Parts of a body that the transport needs.
 enum Read {
     Single(Result<Claims, Box<Unread>>),
     Batch(Vec<Claims>),

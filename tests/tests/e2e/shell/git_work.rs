@@ -183,7 +183,7 @@ fn a_folder_that_names_no_repository_stays_unknown() {
     assert!(!ran.text.lines().any(|line| line == "private"), "{}", ran.text);
 }
 
-/// What git cannot find it removes halfway. The note then says how the work tree is kept.
+/// Git removes a work tree halfway if it does not find it. The note then says how the work tree is kept.
 #[test]
 fn the_note_about_a_work_tree_that_is_there_keeps_it() {
     let program = in_tier("T1b");

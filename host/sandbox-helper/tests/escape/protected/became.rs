@@ -2,7 +2,7 @@
 //! `refs` in the directory that it is started in and in each one above.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use scorpiox_sandbox::{Grounds, Tier};
 
@@ -50,6 +50,15 @@ os.link(f\"/proc/self/fd/{fd}\", \"HEAD\", src_dir_fd=here, dst_dir_fd=here, fol
     ),
 ];
 
+/// Returns the folders that a command's result names as repositories.
+pub(super) fn repositories(finished: &Finished) -> Vec<PathBuf> {
+    let found = finished.outcome.as_ref().expect("an outcome").names.repositories.iter();
+    let told = found.filter(|found| found.grounds != Grounds::Harmless);
+    let mut told: Vec<_> = told.map(|found| found.path.as_path().to_owned()).collect();
+    told.sort();
+    told
+}
+
 /// Returns the folders whose files may change elsewhere, relative to the workspace. The host decides if one can.
 fn may_change(bed: &Bed, finished: &Finished) -> Vec<String> {
     let outcome = finished.outcome.as_ref().expect("an outcome");
@@ -80,15 +89,7 @@ fn a_folder_that_becomes_a_repository_is_told_however_that_is_done() {
         grow_old(&bed.put("other/file", "mine\n"));
         bed.shield.names = vec![".vscode"];
         let finished = bed.attack(&format!("evil='printf [core]\\nfsmonitor=x\\n'\n{script}"));
-        let outcome = finished.outcome.as_ref().expect("an outcome");
-        let mut told: Vec<_> = outcome
-            .names
-            .repositories
-            .iter()
-            .filter(|found| found.grounds != Grounds::Harmless)
-            .map(|found| found.path.as_path().to_owned())
-            .collect();
-        told.sort();
+        let told = repositories(&finished);
         expected.sort();
         let expected: Vec<_> = expected.iter().map(|name| bed.at(name)).collect();
         assert_eq!(told, expected, "{finished:?}");
@@ -115,15 +116,7 @@ fn a_prepared_folder_is_told_whatever_else_is_in_it() {
             mkdir other; echo '[database]' > other/config
             ",
         );
-        let outcome = finished.outcome.as_ref().expect("an outcome");
-        let mut told: Vec<_> = outcome
-            .names
-            .repositories
-            .iter()
-            .filter(|found| found.grounds != Grounds::Harmless)
-            .map(|found| found.path.as_path().to_owned())
-            .collect();
-        told.sort();
+        let told = repositories(&finished);
         let expected = ["begun", "closed", "link", "readme", "theirs", "tree"].map(|name| bed.at(name));
         assert_eq!(told, expected, "{finished:?}");
     });
@@ -202,15 +195,7 @@ fn a_folder_with_rules_that_becomes_a_repository_is_told() {
             done
             ",
         );
-        let outcome = finished.outcome.as_ref().expect("an outcome");
-        let mut told: Vec<_> = outcome
-            .names
-            .repositories
-            .iter()
-            .filter(|found| found.grounds != Grounds::Harmless)
-            .map(|found| found.path.as_path().to_owned())
-            .collect();
-        told.sort();
+        let told = repositories(&finished);
         assert_eq!(told, [".github", "dev", "half", "lock"].map(|name| bed.at(name)), "{finished:?}");
     });
 }

@@ -3,9 +3,8 @@
 
 use std::fs;
 
-use scorpiox_sandbox::Grounds;
-
 use super::absent::{grow_old, unpacked};
+use super::became::repositories;
 use super::replaced::attack_around;
 use crate::bed::{finish_attack, for_each_tier};
 
@@ -141,17 +140,13 @@ fn a_repository_that_another_completes_is_told_by_the_command_that_began_it() {
             fs::rename(bed.at("far/f"), bed.at("near")).expect("moves");
         };
         let finished = attack_around(bed, before, others, "printf '[core]\\nfsmonitor=x\\n' >&8");
-        let outcome = finished.outcome.as_ref().expect("an outcome");
-        let mut told: Vec<_> = outcome
-            .names
-            .repositories
-            .iter()
-            .filter(|found| found.grounds != Grounds::Harmless)
-            .map(|found| found.path.as_path().to_owned())
-            .collect();
-        told.sort();
+        let told = repositories(&finished);
         let expected = ["conf", "head", "hooks", "near", "old", "sub/.git"].map(|name| bed.at(name));
         assert_eq!(told, expected, "{finished:?}");
-        assert_eq!(outcome.names.repositories_others, 0, "{finished:?}");
+        assert_eq!(
+            finished.outcome.as_ref().map(|outcome| outcome.names.repositories_others),
+            Some(0),
+            "{finished:?}"
+        );
     });
 }
