@@ -1,8 +1,12 @@
 //! Addresses that the proxy never connects to.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+
+/// Port to ask the kernel about routes with, to which nothing is sent.
+const DISCARD: u16 = 9;
 
 /// Refuses local, private and reserved addresses, except those in permitted networks.
 #[derive(Debug, Clone, Default)]
@@ -40,8 +44,34 @@ impl AddressPolicy {
             IpAddr::V4(address) => kind_v4(address),
             IpAddr::V6(address) => kind_v6(address),
         };
-        kind.map_or(Ok(()), Err)
+        match kind {
+            Some(kind) => Err(kind),
+            None => is_own(address).map_or(Err("an address that cannot be checked"), |is_own| {
+                if is_own { Err("an address of this machine") } else { Ok(()) }
+            }),
+        }
     }
+}
+
+/// Returns `true` for an address of one of the machine's interfaces: packets to it never leave the machine, and pass no
+/// firewall. The kernel chooses it as the source of packets to itself.
+fn is_own(address: IpAddr) -> io::Result<bool> {
+    let any: IpAddr = match address {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = match UdpSocket::bind((any, 0)) {
+        // The system has no addresses of this family.
+        Err(error) if is_without_family(&error) => return Ok(false),
+        socket => socket?,
+    };
+    // Sends nothing. Without a route, the address is not the machine's.
+    let is_reached = socket.connect((address, DISCARD)).is_ok();
+    Ok(is_reached && socket.local_addr()?.ip() == address)
+}
+
+fn is_without_family(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported)
 }
 
 /// Addresses that the IANA special-purpose registry lists as not globally reachable. Azure's host agent has a
@@ -105,6 +135,15 @@ mod tests {
 
     fn is_open(address: &str) -> bool {
         AddressPolicy::default().check(address.parse().expect("an address")).is_ok()
+    }
+
+    /// Loopback stands for all interfaces.
+    #[test]
+    fn the_kernel_knows_the_addresses_of_the_machine() {
+        for (address, expected) in [("127.0.0.1", true), ("1.1.1.1", false)] {
+            let address = address.parse().expect("an address");
+            assert_eq!(is_own(address).expect("a socket"), expected, "{address}");
+        }
     }
 
     #[test]
