@@ -1,6 +1,7 @@
 //! Decides which builtins change the meaning of names, or run text, and which programs git starts.
 
 use crate::Found;
+use crate::starting::may_git_start;
 use crate::word::{ANY, Count, Word};
 
 /// Variables that decide which program a name means, how a text is read, or that have code. Those with the beginnings
@@ -117,6 +118,11 @@ const GIT_COMMANDS: [&str; 17] = [
     "gitproxy",
 ];
 
+/// Returns `true` for an argument of `compgen` with which it runs nothing: it expands word lists, and calls functions.
+fn is_plain_compgen(argument: &Word) -> bool {
+    argument.text().is_some_and(|text| !text.starts_with('-') || !text.contains(['C', 'F', 'G', 'W', 'X']))
+}
+
 /// Returns `true` for a builtin whose arguments are assignments.
 pub(crate) fn is_declaration(word: &Word) -> bool {
     word.text().is_some_and(|text| DECLARATIONS.contains(&text))
@@ -180,7 +186,7 @@ impl Found {
                 }
             }
             "mapfile" | "readarray" if has_option('C') => self.doubt(format!("`{name} -C`")),
-            "compgen" if has_option('C') || has_option('F') => self.doubt("`compgen` with a command"),
+            "compgen" if !arguments.iter().all(is_plain_compgen) => self.doubt("`compgen` with a command"),
             "jobs" if has_option('x') => self.doubt("`jobs -x`"),
             "hash" if has_option('p') => self.doubt("`hash -p`"),
             "read" | "mapfile" | "readarray" | "getopts" | "unset" | "wait" => self.assigning(arguments),
@@ -287,19 +293,15 @@ impl Found {
         let arguments = words.get(2..).unwrap_or_default();
         let any = |is: &dyn Fn(&str) -> bool| arguments.iter().any(|word| word.text().is_none_or(is));
         let known = |is: &dyn Fn(&str) -> bool| arguments.iter().filter_map(Word::text).any(is);
-        let executes = |text: &str| {
-            let is_short = text.starts_with('-') && !text.starts_with("--");
-            is_short && text.contains('x') || text.starts_with("--ex")
-        };
+        let command = words.get(1).and_then(Word::text).unwrap_or_default();
         let starts = match words.get(1).and_then(Word::text) {
             Some("submodule") => any(&|text| text == "foreach"),
             Some("bisect") => any(&|text| text == "run"),
-            Some("rebase") => known(&executes),
             Some("config") => known(&|text| text.to_ascii_lowercase().starts_with("alias.")),
             Some("filter-branch" | "difftool" | "mergetool" | "for-each-repo" | "shell") => true,
             _ => false,
         };
-        if starts {
+        if starts || may_git_start(command, arguments) {
             self.doubt("a program that git starts");
         }
     }

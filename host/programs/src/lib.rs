@@ -18,6 +18,7 @@ mod hidden;
 mod pattern;
 mod reader;
 mod started;
+mod starting;
 mod word;
 mod wrappers;
 

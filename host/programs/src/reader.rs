@@ -403,19 +403,15 @@ impl<'t, 'f> Reader<'t, 'f> {
         Ok(())
     }
 
-    /// Reads the subscript of an array's name; without an assignment after it, the word is a glob.
+    /// Reads the subscript of an array's name; without an assignment after it, the word is a glob. Before a program, bash
+    /// reads blanks and operators as parts of a subscript, too.
     fn subscript(&mut self, word: &mut Word) -> Parsed<()> {
         self.bump();
         let mut inside = Word::default();
         loop {
             match self.peek().ok_or(INCOMPLETE)? {
                 ']' => break,
-                c if is_metacharacter(c) => {
-                    word.text.push('[');
-                    word.end_plain();
-                    word.text.push_str(&inside.text);
-                    return Ok(());
-                }
+                c if is_metacharacter(c) => return Err("a subscript with a blank or an operator"),
                 '[' => return Err("an array in the subscript of an array"),
                 c => self.deeper(|reader| reader.piece(c, &mut inside))?,
             }

@@ -1,6 +1,7 @@
 //! Decides which programs a simple command starts: its own, and those that it starts as its arguments say.
 
 use crate::builtins::{SET_OPTIONS, SHOPT_OPTIONS};
+use crate::starting::may_start;
 use crate::word::{ANY, Count, Word};
 use crate::wrappers::{Kind, Usage, Wrapper, kind};
 use crate::{Found, MAX_DEPTH, MAX_WORDS, Started, TOO_DEEP};
@@ -86,7 +87,12 @@ impl Found {
             Kind::Other if name.starts_with("git-") => {
                 self.doubt(format!("`{name}`, a command of git by a name of its own"));
             }
-            Kind::Other => self.builtin(&name, &words, depth),
+            Kind::Other => {
+                if may_start(&name, words.get(1..).unwrap_or_default()) {
+                    self.doubt(format!("an option of `{name}` that starts a program"));
+                }
+                self.builtin(&name, &words, depth);
+            }
         }
     }
 

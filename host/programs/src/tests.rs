@@ -239,6 +239,30 @@ fn programs_that_the_text_does_not_tell_are_unknown() {
         ("echo $[1]", "an old form"),
         ("echo \"${x:-'}\" 'git push'", "single quotes"),
         ("parallel git push", "`parallel`"),
+        ("tar --checkpoint=1 --checkpoint-action=exec=x", "an option of `tar`"),
+        ("tar xfI a x", "an option of `tar`"),
+        ("tar --use-comp x -xf a", "an option of `tar`"),
+        ("split --filter=x a", "an option of `split`"),
+        ("zip -T -TT x a", "an option of `zip`"),
+        ("rsync -ave x a b:", "an option of `rsync`"),
+        ("ssh -o ProxyCommand=x h", "an option of `ssh`"),
+        ("ssh -oLocalCommand=x h", "an option of `ssh`"),
+        ("sqlite3 a '.shell x'", "an option of `sqlite3`"),
+        ("sqlite3 a .sys", "an option of `sqlite3`"),
+        ("git clone -c core.sshCommand=x a", "that git starts"),
+        ("git clone --config=core.sshCommand=x a", "that git starts"),
+        ("git ls-remote --upload-pack=x a", "that git starts"),
+        ("git push --rec x a", "that git starts"),
+        ("git ls-remote 'ext::x'", "that git starts"),
+        ("git grep -Ox a", "that git starts"),
+        ("choom -n 0 -- git push", "`choom`"),
+        ("x86_64 git push", "`x86_64`"),
+        ("a[x y]=1 git push", "a subscript with a blank"),
+        ("a[x;y]+=1 git push", "a subscript with a blank"),
+        ("true && a[x\ny]=$(:) git push", "a subscript with a blank"),
+        ("a[ ]=1 git push", "a subscript with a blank"),
+        ("compgen -W '$(git push)'", "`compgen`"),
+        ("compgen $x '$(git push)'", "`compgen`"),
         ("a\0b", "a zero byte"),
         ("git push\nif", "incomplete"),
     ] {
@@ -248,6 +272,24 @@ fn programs_that_the_text_does_not_tell_are_unknown() {
     doubts(&"a ".repeat(MAX_WORDS + 1), "too many words");
     assert_eq!(found("eval git push").0, ["eval git push", "git push"]);
     assert_eq!(found("git push; ./x").0, ["git push", "x"]);
+}
+
+#[test]
+fn options_that_start_nothing_are_no_doubt() {
+    for text in [
+        "tar -xzf a.tgz -C b",
+        "tar xf a",
+        "rsync -a a b",
+        "ssh -o StrictHostKeyChecking=no h ls",
+        "sqlite3 a .tables",
+        "git clone -q --depth 1 a",
+        "git rebase --continue",
+        "git fetch --prune --tags",
+        "git log --reverse -- ext",
+        "zip -r a b",
+    ] {
+        assert_eq!(found(text).1, None, "{text}");
+    }
 }
 
 #[test]

@@ -192,7 +192,7 @@ static WRAPPERS: [Wrapper; 19] = [
 ];
 
 /// Builtins and programs that run text, files or programs in a way that is not known here.
-const RUNNERS: [&str; 92] = [
+const RUNNERS: [&str; 97] = [
     "eval",
     "source",
     ".",
@@ -211,7 +211,9 @@ const RUNNERS: [&str; 92] = [
     "at",
     "batch",
     "bwrap",
+    "capsh",
     "cgexec",
+    "choom",
     "chpst",
     "chroot",
     "chrt",
@@ -239,6 +241,8 @@ const RUNNERS: [&str; 92] = [
     "gtimeout",
     "gxargs",
     "hyperfine",
+    "i386",
+    "ld.so",
     "linux32",
     "linux64",
     "lldb",
@@ -284,6 +288,7 @@ const RUNNERS: [&str; 92] = [
     "valgrind",
     "vi",
     "vim",
+    "x86_64",
     "xvfb-run",
 ];
 
