@@ -22,6 +22,10 @@ const MAX_NAME_BYTES: usize = 1024;
 /// Maximum length of all spellings of an argument, in bytes. Those of a plain text of the maximum length take a tenth.
 const MAX_BYTES: usize = 96 * MAX_TEXT_BYTES;
 
+/// Maximum number of fragments that a tool removes from the end of an argument, one after the other: ReadDocs takes
+/// `#full` and a page, and the last one of the file.
+const MAX_FRAGMENTS: usize = 4;
+
 /// The encoding of bytes in arguments.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
@@ -189,12 +193,13 @@ fn byte(value: &Value) -> Option<u8> {
     Some(whole as u8)
 }
 
-/// Returns the texts that a tool may take for the path of a file, as ReadDocs does: without a fragment, and decoded.
+/// Returns the texts that a tool may take for the path of a file, as ReadDocs does: without fragments, and decoded.
 fn file_paths(text: &str, trimmed: &str) -> BTreeSet<String> {
-    let given = [text, trimmed].into_iter();
-    let given: Vec<_> =
-        given.flat_map(|text| [Some(text), text.rsplit_once('#').map(|(path, _)| path)]).collect();
-    given.into_iter().flatten().flat_map(|path| [path.to_owned(), decoded(path)]).collect()
+    let mut given: BTreeSet<&str> = [text, trimmed].into();
+    for text in [text, trimmed] {
+        given.extend(text.rmatch_indices('#').take(MAX_FRAGMENTS).filter_map(|(at, _)| text.get(..at)));
+    }
+    given.into_iter().flat_map(|path| [path.to_owned(), decoded(path)]).collect()
 }
 
 fn decoded(text: &str) -> String {
