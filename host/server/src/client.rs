@@ -243,9 +243,7 @@ impl Client {
         good_for: Duration,
         elsewhere: impl Fn() -> bool + Send + 'static,
     ) -> Asked {
-        let policy = self.0.workspace.operator().loaded().map_or("", |loaded| &loaded.hash).to_owned();
-        let hash = Sha256::digest(format!("{policy}\n{}", questions.to_text()));
-        let key = format!("{APPROVAL}{}", hex(&hash));
+        let key = self.key_of_approval(questions);
         self.asking().good_for = good_for.min(APPROVAL_TIME);
         let withdrawn = Cancel::default();
         let (call, flag) = (self.0.cancel.clone(), withdrawn.clone());
@@ -255,6 +253,21 @@ impl Client {
             }
         });
         withdrawn_by(&withdrawn, elsewhere, || self.ask_under(&key, questions, &withdrawn, uses, rule))
+    }
+
+    /// Returns `true` if the call carries an answer to these questions, which may have been used before.
+    pub(crate) fn carries_approval(&self, questions: &Questions) -> bool {
+        let key = self.key_of_approval(questions);
+        match &mut self.asking().way {
+            Way::Rounds(rounds) => has_form(rounds, &key),
+            Way::Requests => false,
+        }
+    }
+
+    /// Returns the key of an answer, which is good for these questions under this policy.
+    fn key_of_approval(&self, questions: &Questions) -> String {
+        let policy = self.0.workspace.operator().loaded().map_or("", |loaded| &loaded.hash);
+        format!("{APPROVAL}{}", hex(&Sha256::digest(format!("{policy}\n{}", questions.to_text()))))
     }
 
     fn ask_under(

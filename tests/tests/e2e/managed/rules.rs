@@ -219,6 +219,24 @@ fn with(call: &Value, round: &Value, answer: &Value) -> Value {
     call
 }
 
+/// A client can send the call with its answer several times at once.
+#[test]
+fn copies_of_a_call_with_an_answer_run_once() {
+    let program = program(PUSH);
+    let mut server = program.start();
+    let call = json!({"name": "Bash", "arguments": {"command": "echo git push; echo ran >> ran; git push"}});
+    let first = ask_with_forms(&mut server, &call);
+    let mut copy = modern(with(&call, &first, &allow()));
+    copy["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"form": {}}});
+    let ids: Vec<_> = (0..16).map(|_| server.request("tools/call", copy.clone())).collect();
+    let answers: Vec<_> = ids.into_iter().map(|id| server.answer(id)).collect();
+    let asks = answers.iter().filter(|answer| answer["result"]["resultType"] == "input_required").count();
+    let ran = fs::read_to_string(program.workspace().join("ran")).expect("it ran");
+    assert_eq!((ran.lines().count(), asks), (1, 15), "{answers:?}");
+    let again = ask_with_forms(&mut server, &call);
+    assert_eq!(again["result"]["resultType"], "input_required", "{again}");
+}
+
 #[test]
 fn an_approval_runs_a_tool_that_asks_once_more_for_each_answer() {
     let rule = "version = 1\n[[rules]]\nname = \"quiet\"\ntools = [\"AskUserQuestion\"]\nthen = \"ask\"\n";

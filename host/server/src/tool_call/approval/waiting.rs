@@ -137,6 +137,16 @@ impl Waiting<'_> {
         let approvals = &self.scope.workspace().app().approvals;
         let mut changes = self.requests.changes().map_err(|error| self.trouble(&error.into()))?;
         let mut nobody: Option<String> = None;
+        // An answer that comes with a call is for this call: copies of the call carry copies of the answer, and only one of
+        // them may use it. They wait for no answer.
+        if !self.wanted.is_strong && self.client.carries_approval(questions) {
+            match self.ask(request, questions) {
+                Asked::Answered(said) => self.answer(request, &said)?,
+                Asked::Later => return Err(CallError::Tool(Failure::Cancelled)),
+                Asked::Cancelled => {}
+                Asked::NoWay(why) => nobody = Some(why),
+            }
+        }
         loop {
             check_policy(self.scope).map_err(|why| self.refused("the policy changed", &why))?;
             match self.requests.take(request, place.seat).map_err(|error| self.trouble(&error.into()))? {
@@ -165,13 +175,7 @@ impl Waiting<'_> {
                         );
                         return Err(self.refused("too many questions", &why));
                     };
-                    match self.client.approve(
-                        questions,
-                        &self.scope.uses,
-                        "rules",
-                        Duration::from_millis(self.wanted.within_ms.saturating_mul(2)),
-                        self.elsewhere(request),
-                    ) {
+                    match self.ask(request, questions) {
                         Asked::Answered(said) => self.answer(request, &said)?,
                         // If the client asks later, the answer of the call is the question, whatever its result.
                         Asked::Later => {
@@ -192,6 +196,12 @@ impl Waiting<'_> {
                 }
             }
         }
+    }
+
+    /// Asks the person by the client's form, a terminal or a dialog.
+    fn ask(&self, request: &Request, questions: &Questions) -> Asked {
+        let good_for = Duration::from_millis(self.wanted.within_ms.saturating_mul(2));
+        self.client.approve(questions, &self.scope.uses, "rules", good_for, self.elsewhere(request))
     }
 
     /// Returns a check for an answer from elsewhere, or the end of the time, which withdraw the question.
