@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::read;
 
 /// Maximum size of an index, in bytes. A larger one counts as unreadable.
-const MAX_BYTES: u64 = 128 << 20;
+pub(crate) const MAX_BYTES: u64 = 128 << 20;
 /// Maximum number of bytes of paths to judge: a compressed index repeats long ones in a few bytes each. An index with more
 /// counts as unreadable.
 const MAX_PATH_BYTES: usize = 256 << 20;

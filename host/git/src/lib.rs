@@ -62,7 +62,7 @@ pub use signs::{SIGNS, Signs};
 pub use starts::starts_programs;
 #[cfg(unix)]
 pub use tracked::tracked_files;
-pub use traps::{Trap, TrapKind, Traps, traps};
+pub use traps::{Replaced, Trap, TrapKind, Traps, traps};
 pub use user::User;
 pub use work_trees::{LinkedTree, linked_trees};
 

@@ -32,7 +32,7 @@ const OBJECTS: &str = "objects";
 const LEAD_ON: [&str; 2] = ["info/alternates", "info/http-alternates"];
 /// File systems take timestamps from a clock that lags by up to one tick, so a second change within a tick
 /// leaves no trace.
-const CLOCK_TICK: Duration = Duration::from_millis(10);
+pub(crate) const CLOCK_TICK: Duration = Duration::from_millis(10);
 /// Maximum number of attempts to find files that did not change within the last tick. File systems with
 /// coarse timestamps need more.
 const TRIES: u32 = 3;

@@ -12,11 +12,13 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
-use scorpiox_fs::Stamp;
+use scorpiox_fs::{FINE_STEP, Stamp};
 
-use crate::index_paths::{Judged, judge};
+use crate::index_paths::{self, Judged, judge};
 use crate::operations::{Judge, OPERATIONS};
 use crate::read;
+use crate::shared::CLOCK_TICK;
+use crate::work_trees::linked_tree;
 
 /// Maximum number of files to report for a git directory.
 const MAX_FOUND: usize = 8;
@@ -27,6 +29,8 @@ const MAX_REFERENCE_BYTES: u64 = 4096;
 /// Maximum number of bytes to read of the state of an operation. A longer list can name programs further down.
 const MAX_STATE_BYTES: u64 = 4 << 20;
 
+/// Beginning of the name of a part of a split index.
+const SHARED_INDEX: &str = "sharedindex.";
 /// Maximum size of the indexes to read in a git directory, in bytes.
 const MAX_INDEX_BYTES: u64 = 128 << 20;
 /// Files beside the index that git leaves when its work is finished or a conflict waits, in which it trusts nothing but
@@ -84,6 +88,8 @@ pub enum TrapKind {
     Reference,
     /// List of files that `git rerere` reads and writes at the next commit.
     Resolutions,
+    /// Name of a linked work tree that does not name the repository: `git worktree repair` would write its file `.git`.
+    WorkTree,
     /// State of an unfinished operation, which starts a program or writes elsewhere when its user continues it; or a file
     /// that git leaves in no other case.
     Operation,
@@ -107,6 +113,55 @@ pub fn traps(folder: &Path, since: Option<SystemTime>, until: Instant) -> Traps 
         search.traps.is_cut = true;
     }
     search.traps
+}
+
+/// File that git trusts and replaces as a whole: it writes another one, with the name of a lock file, and renames it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replaced {
+    /// List of tracked files, or a part of it.
+    Index,
+    /// Reference.
+    Reference,
+}
+
+impl Replaced {
+    /// Maximum size of such a file in bytes.
+    pub const fn max_bytes(self) -> u64 {
+        match self {
+            Self::Index => index_paths::MAX_BYTES,
+            Self::Reference => MAX_REFERENCE_BYTES,
+        }
+    }
+
+    /// Returns the kind of a file at the top of a git directory, from its folded name. References below `refs` have any
+    /// name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        match name {
+            "index" => Some(Self::Index),
+            "head" => Some(Self::Reference),
+            name => name.starts_with(SHARED_INDEX).then_some(Self::Index),
+        }
+    }
+
+    /// Returns the text in such a file by which git would write elsewhere, if there is any. It is empty for a file that git
+    /// would not write.
+    pub fn trap(self, bytes: &[u8]) -> Option<String> {
+        let text = match self {
+            Self::Index => match index_paths::judge_bytes(bytes) {
+                Judged::Plain => return None,
+                Judged::Names(refused) => refused,
+                Judged::Unreadable => Vec::new(),
+            },
+            Self::Reference => leads_away(bytes)?.to_owned(),
+        };
+        Some(String::from_utf8_lossy(&text).into_owned())
+    }
+}
+
+/// Returns the name that a symbolic reference leads to, if it is none of a reference.
+fn leads_away(reference: &[u8]) -> Option<&[u8]> {
+    let target = reference.strip_prefix(b"ref:")?.trim_ascii();
+    (!target.starts_with(b"refs/")).then_some(target)
 }
 
 struct Search {
@@ -146,7 +201,7 @@ impl Search {
     fn file(&mut self, path: PathBuf, name: &[u8]) -> io::Result<()> {
         // Some file systems ignore case.
         let name = name.to_ascii_lowercase();
-        if name == b"index" || name.starts_with(b"sharedindex.") {
+        if name == b"index" || name.starts_with(SHARED_INDEX.as_bytes()) {
             let size = path.symlink_metadata().map_or(0, |found| found.len());
             self.bytes_left = self.bytes_left.checked_sub(size).ok_or(ErrorKind::QuotaExceeded)?;
             match judge(&path) {
@@ -158,6 +213,8 @@ impl Search {
             self.resolutions(path);
         } else if self.is_judged_elsewhere(&name) || is_of_running_git(&name) {
             return Ok(());
+        } else if name == b"gitdir" {
+            self.work_tree(path);
         } else if FINISHED.iter().any(|finished| finished.as_bytes().eq_ignore_ascii_case(&name)) {
             self.reference(path);
         } else {
@@ -186,6 +243,18 @@ impl Search {
             }
             Ok(_) => {}
             Err(_) => self.add(path, TrapKind::Resolutions, b""),
+        }
+    }
+
+    /// Judges the file that names the work tree of an administrative folder. One that names it in turn is as git left it.
+    fn work_tree(&mut self, path: PathBuf) {
+        if path.parent().is_some_and(|own| linked_tree(own.to_owned()).is_some()) {
+            return;
+        }
+        match read::text_itself(&path, MAX_REFERENCE_BYTES) {
+            Ok(Some(text)) => self.add(path, TrapKind::WorkTree, text.bytes.trim_ascii()),
+            Ok(None) => {}
+            Err(_) => self.add(path, TrapKind::WorkTree, b""),
         }
     }
 
@@ -229,7 +298,10 @@ impl Search {
     fn is_changed(&self, path: &Path) -> bool {
         match path.symlink_metadata() {
             Ok(found) => {
-                found.is_file() && self.since.is_none_or(|since| !Stamp::of(&found).is_settled(since))
+                // The step of a stamp has a margin for other systems.
+                let margin = FINE_STEP.saturating_sub(CLOCK_TICK);
+                found.is_file()
+                    && self.since.is_none_or(|since| !Stamp::of(&found).is_settled(since + margin))
             }
             Err(error) => !read::is_absent(&error),
         }
@@ -237,9 +309,7 @@ impl Search {
 
     fn reference(&mut self, path: PathBuf) {
         let Ok(Some(text)) = read::text_itself(&path, MAX_REFERENCE_BYTES) else { return };
-        let Some(target) = text.bytes.strip_prefix(b"ref:") else { return };
-        let target = target.trim_ascii();
-        if !target.starts_with(b"refs/") {
+        if let Some(target) = leads_away(&text.bytes) {
             self.add(path, TrapKind::Reference, target);
         }
     }

@@ -47,7 +47,7 @@ pub fn linked_trees(repository: &Path) -> Vec<LinkedTree> {
 }
 
 /// Returns the existing work tree of an administrative folder.
-fn linked_tree(own: PathBuf) -> Option<LinkedTree> {
+pub(crate) fn linked_tree(own: PathBuf) -> Option<LinkedTree> {
     let file = normalized(&own.join(read::path(&link(&own.join("gitdir"))?)?));
     let tree = file.parent().filter(|_| file.ends_with(".git"))?.to_owned();
     names(&tree, &own).then_some(LinkedTree { own, tree })

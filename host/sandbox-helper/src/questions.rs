@@ -200,6 +200,13 @@ impl Questions {
         })
     }
 
+    /// Looks for traces that the command can remove before it ends.
+    pub(super) fn look(&mut self) {
+        if let Some(guard) = &mut self.guard {
+            guard.look();
+        }
+    }
+
     /// Returns the result concerning names. Must be called after the last process of the command has ended.
     pub(super) fn end(self) -> Names {
         let names = self.guard.map(Guard::end).unwrap_or_default();

@@ -237,6 +237,9 @@ impl<'a> Supervisor<'a> {
             return WATCH_TIME;
         }
         let begun = Instant::now();
+        if let Some(questions) = &mut self.questions {
+            questions.look();
+        }
         self.has_changes = true;
         let used = self.tree.usage();
         if self.worked.len() < MAX_WATCHED {

@@ -78,7 +78,8 @@ pub use scorpiox_sys::{remove_folder, remove_folder_until};
 pub use seam::{Bell, CellError, Happened, Helper};
 pub use wire::{
     Access, CellSpec, CommandSpec, Cover, Ended, Exposed, Fault, Granted, Grounds, HomeFile, HomeLink,
-    Limits, Local, Names, Network, Outcome, RawPath, Repository, Status, Tier, Trap, TrapKind,
+    Limits, Local, Names, Network, Outcome, Prevented, RawPath, Repository, Status, Tier, Trap, TrapKind,
+    Why,
 };
 
 /// Port of the host's proxy in a cell's own network.

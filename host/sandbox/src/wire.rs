@@ -477,8 +477,30 @@ pub enum TrapKind {
     Reference,
     /// List of files that `git rerere` reads and writes at the next commit.
     Resolutions,
+    /// Name of a linked work tree that does not name the repository.
+    WorkTree,
     /// State of an unfinished operation, which starts a program or writes elsewhere when it continues.
     Operation,
+}
+
+/// File that git trusts and replaces as a whole, which the command was refused to change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prevented {
+    /// Location of the file.
+    pub path: RawPath,
+    /// Reason.
+    pub why: Why,
+}
+
+/// Reason of a [`Prevented`] change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Why {
+    /// The file itself was to be changed, instead of being replaced by another one.
+    InPlace,
+    /// The other file has this text: a path, or the name of a reference, to which git would write.
+    Names(String),
+    /// The other file is none that git would write, or too large.
+    Unreadable,
 }
 
 /// Result concerning names that must stay absent ([`Cover::Absent`], [`CommandSpec::absent_names`]).
@@ -488,6 +510,10 @@ pub struct Names {
     pub refused: Vec<RawPath>,
     /// Number of further attempts.
     pub refused_others: u32,
+    /// Files that git trusts, which the command was refused to change; the first few.
+    pub prevented: Vec<Prevented>,
+    /// Number of further attempts.
+    pub prevented_others: u32,
     /// Current paths of names that came with unpacked files, or of a directory that contains them; the first
     /// few.
     pub unpacked: Vec<RawPath>,

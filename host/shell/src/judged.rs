@@ -112,6 +112,7 @@ fn reported(trap: scorpiox_git::Trap) -> Trap {
         scorpiox_git::TrapKind::Index => TrapKind::Index,
         scorpiox_git::TrapKind::Reference => TrapKind::Reference,
         scorpiox_git::TrapKind::Resolutions => TrapKind::Resolutions,
+        scorpiox_git::TrapKind::WorkTree => TrapKind::WorkTree,
         scorpiox_git::TrapKind::Operation => TrapKind::Operation,
     };
     Trap { path: trap.path.into(), kind, text: trap.text }

@@ -100,8 +100,9 @@ fn an_index_with_a_path_that_git_refuses_elsewhere_is_a_trap() {
         let at = plain.windows(from.len()).position(|part| part == from).unwrap();
         let mut changed = plain.clone();
         changed[at..at + to.len()].copy_from_slice(to);
-        fs::write(&index, changed).unwrap();
         let text = String::from_utf8_lossy(to).into_owned();
+        assert_eq!(Replaced::Index.trap(&changed), Some(text.clone()));
+        fs::write(&index, changed).unwrap();
         assert_eq!(found(folder.path()), [("index".into(), TrapKind::Index, text)]);
     }
     for cut in [3, 11, 40, plain.len() - 21] {
@@ -110,6 +111,36 @@ fn an_index_with_a_path_that_git_refuses_elsewhere_is_a_trap() {
     }
     fs::write(&index, &plain).unwrap();
     assert_eq!(found(folder.path()), []);
+    assert_eq!(Replaced::Index.trap(&plain), None);
+    let all = ["index", "sharedindex.x", "head", "sharedindex_x", "index.lock", "orig_head"];
+    let kinds = [Some(Replaced::Index), Some(Replaced::Index), Some(Replaced::Reference), None, None, None];
+    assert_eq!(all.map(Replaced::of_name), kinds);
+    let id = [b'a'; 40];
+    for (text, expected) in [
+        (&id[..], None),
+        (b"ref: refs/heads/x\n", None),
+        (b"ref: x\n", Some("x")),
+        (b"", None),
+        (b"ref:", Some("")),
+    ] {
+        assert_eq!(Replaced::Reference.trap(text).as_deref(), expected);
+    }
+}
+
+/// `git worktree repair` writes to a tree that a file names.
+#[test]
+fn the_name_of_a_work_tree_that_names_no_repository_is_a_trap() {
+    let folder = repository(&[]);
+    git(folder.path(), &["worktree", "add", "-q", "tree"]);
+    let since = Some(SystemTime::UNIX_EPOCH);
+    let found = |own: &str| {
+        let own = folder.path().join(".git/worktrees").join(own);
+        let traps = traps(&own, since, Instant::now() + Duration::from_mins(1));
+        traps.found.into_iter().map(|trap| (trap.kind, trap.text)).collect::<Vec<_>>()
+    };
+    assert_eq!(found("tree"), []);
+    fs::write(folder.path().join(".git/worktrees/tree/gitdir"), "/elsewhere/.git\n").unwrap();
+    assert_eq!(found("tree"), [(TrapKind::WorkTree, "/elsewhere/.git".into())]);
 }
 
 /// Damaged in some bytes, as git reads it: with lengths and positions that do not fit together.

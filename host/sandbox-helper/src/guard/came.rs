@@ -134,6 +134,17 @@ impl Came {
         held.is_empty() && remembered.is_empty() && missed.is_empty() && *others == 0
     }
 
+    /// Passes each file that is kept open and was not removed to `show`, with the path at which it is, or appeared.
+    pub(super) fn each_held(&self, mut show: impl FnMut(&OwnedFd, PathBuf)) {
+        for Held { thing, place, .. } in &self.0.borrow().held {
+            match place_of(thing) {
+                Place::At(path) => show(thing, path),
+                Place::Gone => {}
+                Place::Lost => show(thing, place.clone()),
+            }
+        }
+    }
+
     /// Passes each file that still exists to `show`; returns the files that cannot be found although they
     /// were not removed.
     pub(super) fn each(&self, mut show: impl FnMut(&OwnedFd, PathBuf)) -> Lost {

@@ -50,6 +50,7 @@ impl Guard {
         match ruling {
             Ruling::Free => {}
             Ruling::Protected(path) => return Ok(self.refuse(&path)),
+            Ruling::Replaced(_, path) => return Ok(self.prevent_in_place(&path)),
             Ruling::Elsewhere | Ruling::Kept | Ruling::Closed => return Ok(failed(Errno::ACCESS)),
         }
         let done = match attributes {

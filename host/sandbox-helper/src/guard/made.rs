@@ -163,6 +163,7 @@ impl Guard {
             return Ok(failed(Errno::INVAL));
         }
         let mut elsewhere = 0;
+        let mut replaced = None;
         let mut judged = Vec::new();
         let exchanges = flags.contains(RenameFlags::EXCHANGE);
         for (spot, gets_another, what) in [(to, true, from), (from, exchanges, to)] {
@@ -174,7 +175,8 @@ impl Guard {
             match ruling {
                 Ruling::Elsewhere => elsewhere += 1,
                 Ruling::Kept => return Ok(failed(Errno::ACCESS)),
-                Ruling::Protected(_) if !gets_another => {}
+                Ruling::Protected(_) | Ruling::Replaced(..) if !gets_another => {}
+                Ruling::Replaced(kind, _) => replaced = Some((kind, spot)),
                 ruling => {
                     if let Some(answer) = self.ruled_out(ruling) {
                         return Ok(answer);
@@ -201,6 +203,10 @@ impl Guard {
         // Another command may move a part of the folder as soon as it is there.
         if self.places.leaves_packages(from, to)? || exchanges && self.places.leaves_packages(to, from)? {
             self.leave_packages()?;
+        }
+        if let Some((kind, spot)) = replaced {
+            // An exchange gives such a name to the other file, too.
+            return self.replace(kind, (from, spot), flags);
         }
         if let Err(error) = renameat_with(&from.folder, from.name(), &to.folder, to.name(), flags) {
             return Ok(failed(error));
@@ -243,7 +249,7 @@ impl Guard {
         }
         match self.places.judge(&spot, Made::Other)? {
             // A name that must stay absent may be removed.
-            Ruling::Free | Ruling::Protected(_) if self.places.may_take(&spot)? => {}
+            Ruling::Free | Ruling::Protected(_) | Ruling::Replaced(..) if self.places.may_take(&spot)? => {}
             Ruling::Elsewhere => return Ok(Answer::Go),
             _ => return Ok(failed(Errno::ACCESS)),
         }

@@ -32,6 +32,7 @@ mod mounts;
 mod old;
 mod opened;
 mod places;
+mod replaced;
 mod repositories;
 mod shared_tree;
 mod sockets;
@@ -57,6 +58,7 @@ use self::made::Link;
 pub use self::opened::Pipe;
 use self::places::{Places, Ruling};
 pub use self::places::{guarded_roots, writable_roots};
+use self::replaced::AllPrevented;
 use self::umask::Umasks;
 
 /// Maximum number of reported paths of a kind, and their total size in bytes.
@@ -71,6 +73,9 @@ const MAX_TOLD_REPOSITORY_BYTES: usize = 24 * 1024;
 /// Maximum time of the search for protected names when a command has ended, of each wait before, and of the judgement on
 /// repositories. Nothing moves during the search.
 const SEARCH_TIME: Duration = Duration::from_secs(1);
+
+/// Ratio of the interval between two looks to the time that one takes.
+const LOOK_RATIO: u32 = 20;
 
 /// Decision about a seccomp notification.
 #[derive(Debug)]
@@ -89,6 +94,9 @@ pub struct Guard {
     places: Places,
     umasks: Umasks,
     refused: Told,
+    prevented: AllPrevented,
+    /// Number of files that were put in the place of others.
+    copies: u64,
     /// Maximum size of a file that the command writes, in bytes.
     file_size: u64,
     /// `true` if the command may have bound a socket itself.
@@ -97,6 +105,8 @@ pub struct Guard {
     moves: Option<Moves>,
     /// `true` if other commands know that a folder left the packages.
     has_left: bool,
+    /// Time of the next look at directories while the command runs.
+    next_look: Option<Instant>,
 }
 
 impl Guard {
@@ -114,10 +124,13 @@ impl Guard {
             places,
             umasks: Umasks::default(),
             refused: Told::default(),
+            prevented: AllPrevented::default(),
+            copies: 0,
             file_size,
             sockets: false,
             moves,
             has_left: false,
+            next_look: None,
         }))
     }
 
@@ -228,6 +241,7 @@ impl Guard {
             // proper error.
             Ruling::Elsewhere | Ruling::Kept => Some(Answer::Go),
             Ruling::Protected(path) => Some(self.refuse(&path)),
+            Ruling::Replaced(_, path) => Some(self.prevent_in_place(&path)),
             Ruling::Closed => Some(Answer::Fail(libc::EACCES)),
         }
     }
@@ -248,6 +262,15 @@ impl Guard {
             let _ = moves.end_start();
         }
         found
+    }
+
+    /// Looks for traces that the command can remove before it ends. Takes a small part of the time.
+    pub fn look(&mut self) {
+        let begun = Instant::now();
+        if self.next_look.is_none_or(|next| next <= begun) {
+            self.places.look_for_others();
+            self.next_look = Some(Instant::now() + LOOK_RATIO * begun.elapsed());
+        }
     }
 
     /// Returns the protected names and repositories that the command left behind. Must be called after the
@@ -272,9 +295,12 @@ impl Guard {
         };
         let repositories = repositories.into_iter().map(repository).collect();
         let (refused, refused_others) = self.refused.into_paths();
+        let (prevented, prevented_others) = self.prevented.into_parts();
         Names {
             refused,
             refused_others,
+            prevented,
+            prevented_others,
             unpacked,
             unpacked_others,
             repositories,

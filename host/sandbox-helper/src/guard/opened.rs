@@ -98,6 +98,9 @@ impl Guard {
             } else {
                 (self.places.judge_change(&spot)?, PathBuf::new())
             };
+            if let Ruling::Replaced(_, path) = &ruling {
+                return Ok(Opened::Answer(self.prevent_in_place(path)));
+            }
             let is_here = matches!(ruling, Ruling::Free);
             if creates && exclusive && !is_here {
                 // Something exists already, or must not be created.

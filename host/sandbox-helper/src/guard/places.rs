@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use rustix::fs::{AtFlags, FileType, statat};
+use scorpiox_git::Replaced;
 use scorpiox_sandbox::{CellSpec, CommandSpec, Cover, Exposed, Fault, Tier};
 use scorpiox_sys::linux::reach::{self, Identity};
 use scorpiox_sys::linux::shared_set::SharedSet;
@@ -50,6 +51,9 @@ pub(super) enum Ruling {
     Free,
     /// The name, or a directory above it, must stay absent. Holds the protected path.
     Protected(PathBuf),
+    /// Git trusts the file with this name and replaces it as a whole. Another one is judged before it gets the name. Holds
+    /// the path.
+    Replaced(Replaced, PathBuf),
     /// The name, or a directory above it, exists or existed and must not change.
     Kept,
     /// The path lies in something protected that exists.
@@ -228,7 +232,11 @@ impl Places {
     pub(super) fn judge_attributes(&self, spot: &Spot, what: Made) -> io::Result<Ruling> {
         let path = path_of(&spot.folder)?;
         if self.roots.iter().any(|root| path.starts_with(root)) {
-            return self.judge_there(spot, what);
+            return Ok(match self.judge_there(spot, what)? {
+                // The content stays.
+                Ruling::Replaced(..) => Ruling::Free,
+                ruling => ruling,
+            });
         }
         // In directories where commands create all names themselves, names have no rules.
         self.judge_area(&spot.folder, &path, &About::folder(&spot.folder)?)
@@ -318,7 +326,21 @@ impl Places {
         let stays = self.frozen.hold((&folder.path, folder.about.identity), name)
             || self.absent.is_lock(&folder.path, name)
             || made != Made::Folder && self.frozen.lie_below(&folder.path, name);
-        Ok(if stays { Ruling::Kept } else { Ruling::Free })
+        if stays {
+            return Ok(Ruling::Kept);
+        }
+        if made == Made::Folder || !self.is_in_area(&folder.path) {
+            return Ok(Ruling::Free);
+        }
+        Ok(match self.repositories.replaced(&spot.folder, self.inside(&folder.path), name)? {
+            Some(kind) => Ruling::Replaced(kind, folder.path.join(spot.bare())),
+            None => Ruling::Free,
+        })
+    }
+
+    /// Returns a name for a copy that no file has.
+    pub(super) fn copy_name(&self, number: u64) -> String {
+        self.repositories.copy_name(number)
     }
 
     /// Returns `true` if a file or directory is not older than the command.
@@ -443,6 +465,11 @@ impl Places {
     /// number of the others. The caller keeps everything in place `until` then.
     pub(super) fn unpacked(&self, until: Instant) -> (Vec<PathBuf>, u32) {
         self.unpacked.found(until, |path| self.inside(path))
+    }
+
+    /// Remembers the repositories that other processes made in directories of the command.
+    pub(super) fn look_for_others(&self) {
+        self.repositories.look_for_others(|about| self.is_new(about));
     }
 
     /// Returns the repositories, and links to them, that appeared and still exist.

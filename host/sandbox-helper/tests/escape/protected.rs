@@ -13,6 +13,7 @@ mod brought;
 mod exchanged;
 mod replaced;
 mod stalled;
+mod trusted;
 mod umasks;
 
 const SETTINGS: &str = "the host's own settings\n";

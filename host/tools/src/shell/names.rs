@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use scorpiox_sandbox::{Grounds, Names, RawPath, Trap, TrapKind};
+use scorpiox_sandbox::{Grounds, Names, Prevented, RawPath, Trap, TrapKind, Why};
 
 use crate::Call;
 
@@ -27,6 +27,7 @@ fn notes(workspace: &Path, names: &Names) -> Vec<String> {
              commands cannot create them; the person can"
         )
     });
+    let prevented = names.prevented.iter().map(|prevented| about_prevented(workspace, prevented));
     let unpacked: Vec<_> =
         names.unpacked.iter().filter(|path| !is_of_repository(names, path.as_path())).cloned().collect();
     let unpacked = list(&unpacked, names.unpacked_others).map(|paths| {
@@ -62,6 +63,8 @@ fn notes(workspace: &Path, names: &Names) -> Vec<String> {
             names.repositories_others
         )
     });
+    let more_prevented = (names.prevented_others > 0)
+        .then(|| format!("not written: {} more files that git trusts", names.prevented_others));
     let traps = names.traps.iter().map(|trap| about_trap(workspace, trap));
     let more_traps = (names.traps_others > 0).then(|| {
         format!(
@@ -75,8 +78,29 @@ fn notes(workspace: &Path, names: &Names) -> Vec<String> {
             "not connected: {paths}: no command listens there, and commands do not reach other programs' sockets"
         )
     });
-    let before = [refused, unpacked, made_by_another, repositories, unseen].into_iter().flatten();
-    before.chain(traps).chain(more_traps).chain(sockets).collect()
+    let before = [unpacked, made_by_another, repositories, unseen].into_iter().flatten();
+    let refused = refused.into_iter().chain(prevented).chain(more_prevented);
+    refused.chain(before).chain(traps).chain(more_traps).chain(sockets).collect()
+}
+
+/// Describes a file that git trusts and that the command was refused to write.
+fn about_prevented(workspace: &Path, Prevented { path, why }: &Prevented) -> String {
+    let path = quoted(workspace, path.as_path());
+    match why {
+        Why::InPlace => format!(
+            "not written: {path}: git trusts this file, so commands change it only as git does: by renaming a lock file, \
+             such as `git update-index`, `git update-ref` and `git symbolic-ref` do"
+        ),
+        Why::Names(text) => format!(
+            "not written: {path}: the new content has {}, which git refuses elsewhere and would write for the person",
+            quoted(Path::new(""), Path::new(text))
+        ),
+        Why::Unreadable => {
+            format!(
+                "not written: {path}: the new content is none that git would write, or is too large to be checked"
+            )
+        }
+    }
 }
 
 /// Describes a file by which git would write elsewhere or start a program, and the way to get rid of it.
@@ -99,6 +123,10 @@ fn about_trap(workspace: &Path, trap: &Trap) -> String {
         TrapKind::Resolutions => format!(
             "changed: {path}: it lists {text}, which `git rerere` reads and writes at the next commit, wherever links lead; \
              unless a merge of the person is unfinished, the person should delete {path} before"
+        ),
+        TrapKind::WorkTree => format!(
+            "changed: {path}: it names {text} as a work tree, which is none of this repository: `git worktree repair` \
+             would write that file; the person should look at it before"
         ),
         TrapKind::Operation if trap.text.is_empty() => format!(
             "changed: {path}: it cannot be read, and may start programs when the person continues the operation; the \

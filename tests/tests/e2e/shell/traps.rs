@@ -1,7 +1,9 @@
 //! Files in a git directory that git trusts although commands write them: the index, references, and the state of
 //! unfinished operations.
 
-use super::support::{TIERS, background, bash, git, in_each_tier, in_tier, read_to_end, start};
+use std::time::Duration;
+
+use super::support::{TIERS, background, bash, comes_true, git, in_each_tier, in_tier, read_to_end, start};
 
 /// Writes an index with the paths of the arguments.
 const INDEX: &str = r##"
@@ -22,7 +24,7 @@ P
 "##;
 
 #[test]
-fn an_index_with_paths_that_git_refuses_in_commits_is_told() {
+fn an_index_with_paths_that_git_refuses_in_commits_is_not_written() {
     in_each_tier(|program, server| {
         let workspace = program.workspace();
         git(&workspace, &["init", "-q"]);
@@ -34,15 +36,13 @@ fn an_index_with_paths_that_git_refuses_in_commits_is_told() {
         assert!(ran.exit_code() == 0 && !ran.text.contains("changed: "), "{}", ran.text);
         for path in [".git/hooks/post-checkout", "../beside", "/etc/x", "src/../.git/config", ".GIT/config"] {
             let ran = bash(server, &format!("{INDEX}index file '{path}'"));
-            let told = format!("changed: \".git/index\": it lists \"{path}\", which git refuses in commits");
+            let told = format!(
+                "not written: \".git/index\": the new content has \"{path}\", which git refuses elsewhere"
+            );
             assert!(ran.text.contains(&told), "{path}: {}", ran.text);
-            // A command that starts right after that tells it, too: times of files advance in steps.
-            bash(server, "sleep 0.1");
-            let next = bash(server, "true");
-            assert!(!next.text.contains("changed: "), "{}", next.text);
         }
-        let ran = bash(server, "rm .git/index && git reset -q && git status -s");
-        assert!(!ran.text.contains("changed: "), "{}", ran.text);
+        let ran = bash(server, "git status -s && git fsck");
+        assert!(ran.exit_code() == 0 && !ran.text.contains("changed: "), "{}", ran.text);
         let ran = bash(server, &format!("git init -q new && cd new && {INDEX}index .git/hooks/x"));
         assert!(ran.text.contains("new: \"new/.git\": git starts"), "{}", ran.text);
     });
@@ -60,11 +60,17 @@ fn references_and_operations_that_lead_elsewhere_are_told() {
         }
         let ran = bash(
             server,
-            "mkdir -p .git/refs/remotes/origin; echo 'ref: commondir' > .git/refs/remotes/origin/x",
+            "echo 'ref: commondir' > .git/refs/heads/x.lock; mv .git/refs/heads/x.lock .git/refs/heads/x",
         );
-        let told = "changed: \".git/refs/remotes/origin/x\": this reference leads to \"commondir\"";
+        let told = "not written: \".git/refs/heads/x\": the new content has \"commondir\"";
         assert!(ran.text.contains(told), "{}", ran.text);
-        bash(server, "rm .git/refs/remotes/origin/x");
+        let ran = bash(server, "echo x > .git/refs/heads/x");
+        let told = "not written: \".git/refs/heads/x\": git trusts this file";
+        assert!(ran.text.contains(told), "{}", ran.text);
+        let ran = bash(server, "echo 'ref: commondir' > .git/ORIG_HEAD");
+        let told = "changed: \".git/ORIG_HEAD\": this reference leads to \"commondir\"";
+        assert!(ran.text.contains(told), "{}", ran.text);
+        bash(server, "rm .git/ORIG_HEAD .git/refs/heads/x.lock");
         let ran = bash(server, "printf '1\\tlink\\0' > .git/MERGE_RR; mkdir .git/rr-cache");
         assert!(ran.text.contains("changed: \".git/MERGE_RR\": it lists \"link\""), "{}", ran.text);
         assert!(ran.text.contains("not created: \".git/rr-cache\""), "{}", ran.text);
@@ -72,6 +78,38 @@ fn references_and_operations_that_lead_elsewhere_are_told() {
         let ran = bash(server, "git -c user.name=n -c user.email=n@example.com rebase -q --root -x false");
         let told = "changed: \".git/rebase-merge/git-rebase-todo\": an operation of git seems to be unfinished, and git may start, write or apply something because of \"exec false\"";
         assert!(ran.text.contains(told), "{}", ran.text);
+    });
+}
+
+/// Git replaces the index and references in many ways.
+#[test]
+fn git_works_in_a_repository_that_was_there() {
+    in_each_tier(|program, server| {
+        let workspace = program.workspace();
+        program.put("workspace/file", "one");
+        for words in [&["init", "-q", "-b", "main"][..], &["add", "file"], &["commit", "-q", "-m", "one"]] {
+            git(&workspace, words);
+        }
+        let ran = bash(
+            server,
+            r#"set -e; export GIT_AUTHOR_NAME=n GIT_AUTHOR_EMAIL=n@example.com
+            export GIT_COMMITTER_NAME=n GIT_COMMITTER_EMAIL=n@example.com
+            git switch -qc topic/deep; echo two > file; git commit -qam two; git tag -a v1 -m v1; git tag v2
+            git switch -q main; echo other > other; git add other; git commit -qm three; git merge -q topic/deep -m m
+            echo x >> file; git stash -q; git stash pop -q; git commit -qa --amend -m m2
+            git branch -m topic/deep topic; git branch copy; git branch -D copy -q; git pack-refs --all; git gc -q
+            git rebase -q HEAD~1; git cherry-pick --allow-empty -x HEAD >/dev/null || git cherry-pick --abort
+            git reset -q --hard HEAD~1; git checkout -q --detach v1; git switch -q main
+            git update-index --split-index; echo y > y; git add y; git update-index --no-split-index
+            git update-index --index-version 4; git sparse-checkout set --cone --sparse-index x; git sparse-checkout disable
+            git worktree add -q ../workspace/tree topic; (cd tree; echo z > z; git add z; git commit -qm z)
+            git worktree remove tree; git symbolic-ref refs/remotes/o/HEAD refs/heads/main; git update-ref -d refs/tags/v2
+            git notes add -m n; git replace HEAD~1 HEAD; git replace -d HEAD~1 >/dev/null; git bisect start -q HEAD HEAD~1 >/dev/null
+            git bisect reset -q; git fsck --no-dangling; git status -s; echo finished"#,
+        );
+        assert!(ran.exit_code() == 0 && ran.text.contains("finished\n"), "{}", ran.text);
+        assert!(!ran.text.contains("not written"), "{}", ran.text);
+        git(&workspace, &["fsck"]);
     });
 }
 
@@ -134,4 +172,26 @@ for at in range(300):
     let told = read_to_end(&mut server, task);
     assert!(begun.elapsed().as_secs() < 20, "{:?}: {told}", begun.elapsed());
     assert!(told.contains("more repositories"), "{told}");
+}
+
+/// Hooks that the command prepared may have run.
+#[test]
+fn a_repository_of_another_process_that_the_command_replaces_is_told() {
+    in_each_tier(|program, server| {
+        let workspace = program.workspace();
+        program.put("workspace/old/file", "one");
+        let task = background(
+            server,
+            "mkdir -p old/.git/hooks; touch ready; until [ -e go ]; do sleep 0.02; done
+             mkdir new; cp old/file new; git -C new init -q; rm -r old; mv new old",
+        );
+        assert!(comes_true(Duration::from_secs(20), || workspace.join("ready").exists()));
+        git(&workspace.join("old"), &["init", "-q"]);
+        // Longer than a look at the folders takes.
+        let looked = bash(server, "sleep 0.5");
+        assert_eq!(looked.exit_code(), 0);
+        program.put("workspace/go", "");
+        let told = read_to_end(server, task);
+        assert!(told.contains("another process made a repository there"), "{told}");
+    });
 }

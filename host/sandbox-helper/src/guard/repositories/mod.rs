@@ -13,12 +13,13 @@ use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
+use std::iter;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use rustix::fs::fstatfs;
-use scorpiox_git::SIGNS;
+use rustix::fs::{Mode, OFlags, fstatfs, openat};
+use scorpiox_git::{Replaced, SIGNS};
 use scorpiox_sys::linux::reach::{self, Descent};
 use scorpiox_sys::linux::shared_set::SharedSet;
 
@@ -27,6 +28,7 @@ use super::caller::Spot;
 use super::came::Came;
 use super::mounts::About;
 use super::opened::itself;
+use super::replaced::COPY;
 
 mod filling;
 mod prepared;
@@ -42,6 +44,11 @@ use signs::{
 /// Maximum number of directories remembered as the command's own, at 9 bytes each: more than any build or
 /// installation creates. A repository in a directory beyond this limit counts as another process's.
 const MAX_OWN: usize = 1 << 18;
+
+/// Directory of references in a git directory.
+const REFERENCES: &str = "refs";
+/// Flags to open a directory.
+const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// Type of a file system: an overlay (`OVERLAYFS_SUPER_MAGIC`).
 const OVERLAY: rustix::fs::FsWord = 0x794c_7630;
@@ -59,6 +66,8 @@ pub(super) struct Repositories {
     /// Directories that the command moved: something in them can be prepared for a repository.
     moved: Came,
     known: RefCell<Known>,
+    /// Repositories that other processes were seen to make in directories of the command.
+    sighted: RefCell<Vec<Found>>,
     /// Entries of directories that commands of this cell put there, other than names of git.
     by_commands: Rc<SharedSet>,
     /// Hashes the identities of directories.
@@ -161,6 +170,7 @@ impl Repositories {
         Self {
             came: Came::holding(MAX_HELD),
             moved: Came::default(),
+            sighted: RefCell::default(),
             known,
             by_commands,
             hasher,
@@ -286,6 +296,54 @@ impl Repositories {
             self.own(about);
         }
         Ok(())
+    }
+
+    /// Returns the kind of a file that git replaces as a whole, if the file with this folded name is one, in a repository
+    /// that was there when the command started. `inside` is the path of its directory in the writable directory.
+    pub(super) fn replaced(
+        &self,
+        folder: &OwnedFd,
+        inside: &Path,
+        name: &str,
+    ) -> io::Result<Option<Replaced>> {
+        let is_copy = name.starts_with(COPY.0) && name.ends_with(COPY.1);
+        let kind = if is_copy { Some(Replaced::Index) } else { Replaced::of_name(name) };
+        let is_replaced = match kind {
+            // An earlier command can have removed what makes git accept the directory.
+            Some(Replaced::Index) => self.was_begun(folder)?,
+            Some(Replaced::Reference) => self.was_complete(folder)?,
+            None => false,
+        };
+        if is_replaced {
+            return Ok(kind);
+        }
+        // Git takes no other name of that kind for a reference.
+        if !is_copy && what_becomes(name).is_some() {
+            return Ok(None);
+        }
+        for (above, _) in inside.iter().rev().enumerate().filter(|(_, part)| folded(part) == REFERENCES) {
+            let repository: PathBuf = iter::repeat_n("..", above + 1).collect();
+            if self.was_complete(&openat(folder, repository, FOLDER, Mode::empty())?)? {
+                return Ok(Some(Replaced::Reference));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns `true` if this was a git directory when the command started.
+    fn was_begun(&self, folder: &OwnedFd) -> io::Result<bool> {
+        Ok(self.known.borrow().begun.contains(&About::folder(folder)?, &self.hasher))
+    }
+
+    /// Returns `true` if git accepted a directory when the command started.
+    fn was_complete(&self, folder: &OwnedFd) -> io::Result<bool> {
+        Ok(self.known.borrow().complete.contains(&About::folder(folder)?, &self.hasher))
+    }
+
+    /// Returns a name for a copy.
+    pub(super) fn copy_name(&self, number: u64) -> String {
+        let (begin, end) = COPY;
+        format!("{begin}{:016x}{end}", self.hasher.hash_one(("copy", number)))
     }
 
     fn own(&self, about: &About) {
@@ -432,7 +490,7 @@ impl Repositories {
         if !STAY.contains(&&*folded(spot.bare())) {
             return Ok(false);
         }
-        Ok(self.known.borrow().begun.contains(&About::folder(&spot.folder)?, &self.hasher))
+        self.was_begun(&spot.folder)
     }
 
     /// Returns `true` if a directory is, or lies in, a git directory that another process created since the

@@ -29,6 +29,9 @@ const MAX_SEARCHED: usize = 100_000;
 /// Maximum depth below a moved directory: each level keeps a directory open.
 const MAX_DEPTH: usize = 64;
 
+/// Maximum number of repositories of other processes that are remembered.
+const MAX_SIGHTED: usize = 64;
+
 /// Directory that was found.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) struct Found {
@@ -59,6 +62,21 @@ impl Repositories {
         let keeps_git = self.is_work_tree(about)
             && there(folder, NAME)?.is_some_and(|entry| !self.may_be_by_commands(about, &entry));
         grounds(folder, keeps_git)
+    }
+
+    /// Remembers the repositories that other processes made where the command may have put hooks. The command can replace
+    /// them before it ends.
+    pub(in super::super) fn look_for_others(&self, is_new: impl Fn(&About) -> bool) {
+        self.came.each_held(|thing, path| {
+            let mut sighted = self.sighted.borrow_mut();
+            if sighted.len() < MAX_SIGHTED
+                && self.is_made_by_another(thing, &is_new)
+                && !sighted.iter().any(|known| known.path == path)
+            {
+                let identity = identity_of(thing).unwrap_or_default();
+                sighted.push(Found { grounds: Grounds::MadeByAnother, path, identity });
+            }
+        });
     }
 
     /// Returns everything that became a repository, or may start programs once somebody makes a repository of it, and still
@@ -92,6 +110,8 @@ impl Repositories {
         others = others.saturating_add(unsearched);
         all.sort();
         let mut paths = HashSet::new();
+        // Whatever is at the path now, it is not what the other process used.
+        let mut all: Vec<_> = self.sighted.borrow().iter().cloned().chain(all).collect();
         all.retain(|found| paths.insert(found.path.clone()));
         (all, others)
     }
