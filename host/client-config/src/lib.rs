@@ -11,6 +11,7 @@ mod entry;
 mod file;
 mod link;
 mod merge;
+mod presence;
 mod remote;
 pub mod unfilled;
 mod wsl;
@@ -18,8 +19,10 @@ mod wsl;
 use std::path::{Path, PathBuf};
 
 use entry::Extra;
+use file::Original;
 pub use link::link;
 pub use merge::Refusal;
+pub use presence::{Sign, own_path, sign};
 pub use remote::{Remote, remote_snippet};
 use scorpiox_terminal::one_line;
 pub use wsl::{NoDesktop, Wsl};
@@ -302,12 +305,58 @@ pub enum WriteError {
 /// came with the project may have been written by anyone: its additional members are refused until the user
 /// decides about them.
 pub fn write(path: &Path, client: Client, start: &Start, owner: Owner) -> Result<Written, WriteError> {
+    match edited(path, client, start, owner)? {
+        None => {
+            file::create(path, &merge::fresh(client, start))?;
+            Ok(Written { path: path.to_owned(), how: How::Created, stayed: Vec::new() })
+        }
+        Some(Edited { original, text, stayed }) => {
+            let path = original.path.clone();
+            let how = if text == original.text {
+                How::Unchanged
+            } else {
+                How::Updated { backup: file::replace(&original, &text)? }
+            };
+            Ok(Written { path, how, stayed })
+        }
+    }
+}
+
+/// Change that [`write`] would make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// The file would be created.
+    Create,
+    /// The entry would be added or corrected.
+    Update,
+    /// The entry is up to date.
+    Nothing,
+}
+
+/// Returns the change that [`write`] would make, or its error, without making it.
+pub fn preview(path: &Path, client: Client, start: &Start, owner: Owner) -> Result<Change, WriteError> {
+    Ok(match edited(path, client, start, owner)? {
+        None => Change::Create,
+        Some(Edited { original, text, .. }) if text == original.text => Change::Nothing,
+        Some(_) => Change::Update,
+    })
+}
+
+/// An existing file with the entry.
+struct Edited {
+    original: Original,
+    text: String,
+    /// Members of the entry that stay.
+    stayed: Vec<String>,
+}
+
+/// Returns the file with the entry; `None` if there is no file.
+fn edited(path: &Path, client: Client, start: &Start, owner: Owner) -> Result<Option<Edited>, WriteError> {
     let Some(original) = file::read(path)? else {
         if client == Client::Continue {
             return Err(WriteError::Missing { path: path.to_owned(), client: "Continue" });
         }
-        file::create(path, &merge::fresh(client, start))?;
-        return Ok(Written { path: path.to_owned(), how: How::Created, stayed: Vec::new() });
+        return Ok(None);
     };
     let path = original.path.clone();
     let refused = |refusal| WriteError::Refused { path: path.clone(), refusal };
@@ -330,13 +379,8 @@ pub fn write(path: &Path, client: Client, start: &Start, owner: Owner) -> Result
         }
         Owner::Person | Owner::Project(_) => {}
     }
-    let merged = merge::merge(&text, client, start).map_err(refused)?;
-    let stayed = shown(&extras);
-    if merged == original.text {
-        return Ok(Written { path, how: How::Unchanged, stayed });
-    }
-    let backup = file::replace(&original, &merged)?;
-    Ok(Written { path, how: How::Updated { backup }, stayed })
+    let text = merge::merge(&text, client, start).map_err(refused)?;
+    Ok(Some(Edited { stayed: shown(&extras), original, text }))
 }
 
 /// Result of removing our entry from a client's file.

@@ -1,8 +1,8 @@
-//! Runs the program that the operator's policy names to obtain a password.
+//! Runs the program that the operator's policy names to obtain a password, and this program itself to try it.
 //!
 //! The program runs for a user at the command line, without a sandbox: the user trusts it as much as their
 //! own shell. Invariant: no tool and no plugin can reach this module (`host/cli/tests/layers.rs` verifies
-//! it), and only the policy chooses the program and its arguments. Its time and its output are limited.
+//! it), and nothing but the policy chooses another program and its arguments. Its time and its output are limited.
 
 use std::io::{self, Read, Write as _};
 use std::path::Path;

@@ -21,6 +21,8 @@ mod plugins;
 mod revisions;
 mod seen;
 #[cfg(unix)]
+mod setup;
+#[cfg(unix)]
 mod shell;
 mod skills;
 mod smoke;

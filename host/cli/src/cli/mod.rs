@@ -16,6 +16,7 @@ mod reference;
 mod search;
 mod serve;
 mod serve_http;
+mod setup;
 mod skills;
 mod stats;
 mod store;
@@ -161,6 +162,8 @@ enum Command {
         #[arg(long)]
         answer: PathBuf,
     },
+    /// Set up the clients on this machine: show what would change, ask, write, and check that the server answers
+    Setup(setup::SetupArguments),
     /// Print the entry for a client's configuration, or write it into the client's file
     Config(config::ConfigArguments),
     /// Print a completion script for a shell
@@ -245,6 +248,7 @@ pub fn main() -> ExitCode {
         Some(Command::Plugin { command }) => plugin::run(&environment, command),
         Some(Command::Skills { command }) => skills::run(&environment, command),
         Some(Command::Config(arguments)) => config::run(&environment, arguments),
+        Some(Command::Setup(arguments)) => setup::run(&environment, &arguments),
         Some(Command::Uninstall { purge, yes }) => uninstall::run(&environment, purge, yes),
         #[cfg(unix)]
         Some(Command::Ask { request, answer }) => ask::run(&request, &answer),

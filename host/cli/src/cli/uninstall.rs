@@ -161,8 +161,11 @@ fn entries(environment: &Environment) -> Vec<(Client, PathBuf)> {
     let Some(home) = environment.home.as_ref().context("no home").ok() else { return Vec::new() };
     let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let around = Surroundings { home, workspace: &environment.workspace.path, variable: &variable };
-    let files =
-        Client::value_variants().iter().map(|client| (*client, clients::config_path(*client, &around)));
+    let files = Client::value_variants().iter().flat_map(|client| {
+        let paths = [clients::config_path(*client, &around), clients::own_path(*client, &around)];
+        let is_same = paths[0] == paths[1];
+        paths.into_iter().take(if is_same { 1 } else { 2 }).map(|path| (*client, path))
+    });
     // A file that cannot be read contains no entry that could be removed.
     files.filter(|(client, path)| clients::is_in(path, *client).unwrap_or(false)).collect()
 }

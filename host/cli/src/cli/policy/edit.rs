@@ -138,6 +138,19 @@ pub(super) fn run(environment: &Environment, wish: &Wish, allows: bool) -> Resul
     conclude(environment, &before, Change { own, text, is_about_network, is_shown_only: wish.print })
 }
 
+/// Lets commands of the default profile reach hosts. Returns the file that was written.
+pub(in crate::cli) fn allow_hosts(environment: &Environment, hosts: &[String]) -> Result<PathBuf> {
+    let before = Operator::new(environment.site());
+    let own = before.own_text()?;
+    let mut text = own.clone().unwrap_or_else(|| EMPTY.to_owned());
+    for host in hosts {
+        let wish = Wish::of(Editable::Host, host, DEFAULT_PROFILE);
+        (text, _) = changed(environment, &before, text, (&wish, true), host)?;
+    }
+    check_sandbox(before.with_own(text.clone())?)?;
+    put(environment, own.as_deref(), text)
+}
+
 /// Change of the user's file.
 pub(super) struct Change {
     /// Text of the file, if there is one.
@@ -157,11 +170,7 @@ pub(super) fn conclude(environment: &Environment, before: &Operator, change: Cha
     let shown = differences(&before.loaded()?.policy, &after.loaded()?.policy);
     let opened = opened_globs(&before.loaded()?.policy, &after.loaded()?.policy);
     if is_about_network {
-        // A sandbox that cannot filter would refuse all commands.
-        let shell = Shell::new(Arc::new(after));
-        let tier = shell.tier();
-        shell.shut_down();
-        tier.context("nothing was written, because no command could run under the change")?;
+        check_sandbox(after)?;
     }
     terminal::print(&Shown::text(&shown));
     for glob in opened {
@@ -169,16 +178,31 @@ pub(super) fn conclude(environment: &Environment, before: &Operator, change: Cha
         terminal::print(&Shown::line(&about));
     }
     if !is_shown_only {
-        let path = target(&environment.site().own_policy())?;
-        let is_read_only = path.metadata().is_ok_and(|found| found.permissions().readonly());
-        ensure!(!is_read_only, "nothing was written: {} is read-only", path.display());
-        let _lock = locked(&environment.own_home)?;
-        write(&path, own.as_deref(), &as_before(own.as_deref().unwrap_or_default(), text))?;
+        let path = put(environment, own.as_deref(), text)?;
         let done =
             format!("Wrote {}. Servers that run now follow it from their next call on.", path.display());
         terminal::print(&Shown::line(&done));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Checks that commands could run under a change of the network: a sandbox that cannot filter would refuse all of them.
+fn check_sandbox(after: Operator) -> Result<()> {
+    let shell = Shell::new(Arc::new(after));
+    let tier = shell.tier();
+    shell.shut_down();
+    tier.context("nothing was written, because no command could run under the change")?;
+    Ok(())
+}
+
+/// Writes the user's file, and returns its path.
+fn put(environment: &Environment, own: Option<&str>, text: String) -> Result<PathBuf> {
+    let path = target(&environment.site().own_policy())?;
+    let is_read_only = path.metadata().is_ok_and(|found| found.permissions().readonly());
+    ensure!(!is_read_only, "nothing was written: {} is read-only", path.display());
+    let _lock = locked(&environment.own_home)?;
+    write(&path, own, &as_before(own.unwrap_or_default(), text))?;
+    Ok(path)
 }
 
 /// Returns the globs with which `deny` of a profile closed several files before a change, and no longer does.

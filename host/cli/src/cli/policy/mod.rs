@@ -16,6 +16,8 @@ mod test;
 mod tools;
 mod unused;
 
+pub(super) use edit::allow_hosts;
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,0 +1,311 @@
+//! The command `scorpiox-code setup`: finds the user's clients and registries, shows each change, asks, writes, and checks
+//! that the server answers.
+
+use std::env;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+use clap::ValueEnum as _;
+use scorpiox_client_config::{
+    self as clients, Change, Client, How, Owner, Sign, Start, Surroundings, WriteError, Wsl,
+};
+use scorpiox_fs::{Writable, resolve};
+use scorpiox_terminal as terminal;
+use scorpiox_terminal::Shown;
+use serde_json::{Value, json};
+
+use self::handshake::Answered;
+use self::registries::Registry;
+use super::config::check_program;
+use super::environment::Environment;
+use super::policy;
+
+mod handshake;
+mod registries;
+
+/// Arguments of `setup`.
+#[derive(Debug, clap::Args)]
+pub(super) struct SetupArguments {
+    /// Set up this client only, whether it is found or not; can be given several times
+    #[arg(long = "client", value_name = "CLIENT")]
+    clients: Vec<Client>,
+    /// Make all changes without asking
+    #[arg(long)]
+    yes: bool,
+    /// Print the result as JSON, and change nothing without --yes
+    #[arg(long)]
+    json: bool,
+}
+
+/// A client that is to be set up.
+struct Found {
+    client: Client,
+    /// Sign that the user has the client; `None` if the user named it.
+    sign: Option<Sign>,
+    file: PathBuf,
+    start: Start,
+    state: State,
+}
+
+/// State of a client's file.
+enum State {
+    /// Nothing was changed yet.
+    Planned(Change),
+    Written(How),
+    Failed(String),
+}
+
+pub(super) fn run(environment: &Environment, arguments: &SetupArguments) -> Result<ExitCode> {
+    check_program(environment).context("clients must not start this program where it is")?;
+    let home = environment.home.as_ref().context("there is no home folder; set HOME")?;
+    let mut found = find(environment, home, &arguments.clients)?;
+    let (registries, unasked) = registries::find(environment, home);
+    if !arguments.json {
+        terminal::print(&Shown::text(&plan(environment, &found, &registries, unasked.as_deref())));
+    }
+    let adds =
+        found.iter().any(|found| matches!(found.state, State::Planned(Change::Create | Change::Update)));
+    let hosts: Vec<_> = registries.iter().flat_map(Registry::closed).collect();
+    let may = Consent::of(arguments, adds, &hosts)?;
+    if may.writes {
+        write(&mut found, !arguments.json);
+    }
+    let mut is_done = !found.iter().any(|found| matches!(found.state, State::Failed(_)));
+    if may.opens {
+        is_done &= open(environment, &hosts, !arguments.json);
+    }
+    let answered = handshake::run(environment);
+    is_done &= answered.is_ok();
+    if arguments.json {
+        terminal::print(&Shown::json(
+            &report(environment, &found, &registries, answered.as_ref()).to_string(),
+        ));
+    } else {
+        terminal::print(&Shown::text(&end(&found, &answered)));
+    }
+    Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Changes that the user agreed to.
+struct Consent {
+    /// `true` if entries may be written.
+    writes: bool,
+    /// `true` if commands may reach the registries.
+    opens: bool,
+}
+
+impl Consent {
+    fn of(arguments: &SetupArguments, adds: bool, hosts: &[String]) -> Result<Self> {
+        if arguments.yes || arguments.json {
+            return Ok(Self { writes: adds && arguments.yes, opens: !hosts.is_empty() && arguments.yes });
+        }
+        if (adds || !hosts.is_empty()) && !terminal::can_ask() {
+            bail!(
+                "there is no terminal to ask at; --yes makes these changes without asking; nothing was changed"
+            );
+        }
+        let writes = adds && terminal::ask("\nAdd these entries? [y/N] ")?;
+        let question = format!("\nLet commands reach {}? [y/N] ", hosts.join(", "));
+        let opens = !hosts.is_empty() && terminal::ask(&question)?;
+        Ok(Self { writes, opens })
+    }
+}
+
+/// Finds the user's clients, or takes those that the user named.
+fn find(environment: &Environment, home: &Path, named: &[Client]) -> Result<Vec<Found>> {
+    let workspace = &environment.workspace.path;
+    let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let around = Surroundings { home, workspace, variable: &variable };
+    let program = environment.binary.to_str().context("this program's path is not valid Unicode")?;
+    let path = env::var_os("PATH");
+    let mut all = Vec::new();
+    for client in Client::value_variants() {
+        let mut start = Start { program: program.to_owned(), arguments: environment.chosen()? };
+        let mut file = clients::own_path(*client, &around);
+        let mut sign = clients::sign(*client, &around, path.as_deref());
+        // On WSL, Claude Desktop is a Windows program.
+        if let (Client::ClaudeDesktop, Some(wsl)) = (client, Wsl::here(&around))
+            && let Ok(desktop) = wsl.desktop_file()
+        {
+            start = wsl.start(start);
+            sign = desktop.exists().then(|| Sign::File(desktop.clone()));
+            file = desktop;
+        }
+        let is_wanted = if named.is_empty() { sign.is_some() } else { named.contains(client) };
+        if is_wanted {
+            let state = match preview(environment, *client, &file, &start) {
+                Ok(change) => State::Planned(change),
+                Err(error) => State::Failed(error),
+            };
+            all.push(Found { client: *client, sign, file, start, state });
+        }
+    }
+    Ok(all)
+}
+
+fn preview(environment: &Environment, client: Client, file: &Path, start: &Start) -> Result<Change, String> {
+    // Nothing is written where a project could have put a link.
+    resolve(file, &Writable::new([environment.workspace.path.clone()]))
+        .map_err(|error| format!("{} is not written: {error}", file.display()))?;
+    clients::preview(file, client, start, Owner::Person).map_err(|error| error.to_string())
+}
+
+/// Writes the planned entries, and tells about each.
+fn write(found: &mut [Found], tells: bool) {
+    for found in found {
+        let State::Planned(Change::Create | Change::Update) = found.state else { continue };
+        let written: Result<_, WriteError> =
+            clients::write(&found.file, found.client, &found.start, Owner::Person);
+        found.state = match written {
+            Ok(written) => State::Written(written.how),
+            Err(error) => State::Failed(error.to_string()),
+        };
+        if tells {
+            terminal::print(&Shown::line(&told(found)));
+        }
+    }
+}
+
+/// Lets commands reach hosts. Returns `true` on success.
+fn open(environment: &Environment, hosts: &[String], tells: bool) -> bool {
+    match policy::allow_hosts(environment, hosts) {
+        Ok(path) => {
+            if tells {
+                let done = format!("Wrote {}: commands reach {}.", path.display(), hosts.join(", "));
+                terminal::print(&Shown::line(&done));
+            }
+            true
+        }
+        Err(error) => {
+            terminal::complain(&format!("The registries stay closed: {error:#}"));
+            false
+        }
+    }
+}
+
+/// Returns the text that shows all changes before they are made.
+fn plan(
+    environment: &Environment,
+    found: &[Found],
+    registries: &[Registry],
+    unasked: Option<&str>,
+) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let mut line = |line: String| _ = writeln!(text, "{line}");
+    if found.is_empty() {
+        line("No client was found. `setup --client NAME` sets one up nevertheless; `config --help` lists them.".into());
+    } else {
+        line(format!("Clients, each to start {}:", environment.binary.display()));
+    }
+    for found in found {
+        line(format!("  {:<15} {}", name(found.client), told(found)));
+        if let Some(sign) = &found.sign
+            && *sign.path() != found.file
+        {
+            line(format!("  {:<15} (found: {})", "", sign.path().display()));
+        }
+    }
+    if !registries.is_empty() {
+        line("Registries that your tools use:".into());
+    }
+    for registry in registries {
+        let closed = registry.closed();
+        let state = if closed.is_empty() { "commands reach it" } else { "closed to commands" };
+        line(format!("  {:<15} {} ({state})", registry.tool, registry.names().join(", ")));
+    }
+    if let Some(why) = unasked {
+        line(format!("The registries of npm and pip are not known: {why}"));
+    }
+    text
+}
+
+/// Returns a line about a client's file.
+fn told(found: &Found) -> String {
+    let file = found.file.display();
+    match &found.state {
+        State::Planned(Change::Create) => format!("would create {file}"),
+        State::Planned(Change::Update) => {
+            format!("would add the entry to {file}, and keep a backup beside it")
+        }
+        State::Planned(Change::Nothing) | State::Written(How::Unchanged) => {
+            format!("{file} has the entry")
+        }
+        State::Written(How::Created) => format!("created {file}"),
+        State::Written(How::Updated { backup }) => format!("updated {file} (before: {})", backup.display()),
+        State::Failed(why) => format!("cannot be set up: {why}"),
+    }
+}
+
+/// Returns the last lines.
+fn end(found: &[Found], answered: &Result<Answered>) -> String {
+    let mut text = match answered {
+        Ok(Answered { tools, time }) => {
+            format!("\nThe server starts and lists {tools} tools in {} ms.\n", time.as_millis())
+        }
+        Err(error) => {
+            format!("\nThe server does not answer: {error:#}. `scorpiox-code doctor` looks for the cause.\n")
+        }
+    };
+    if found.iter().any(|found| matches!(found.state, State::Written(How::Created | How::Updated { .. }))) {
+        text += "Quit these clients if they are open, and open them again: they start the server by themselves.\n\
+                 A client asks you before it calls a tool, as for any server, because it does not know the policy: \
+                 `scorpiox-code policy show` says what each tool may touch.\n\
+                 Then try: \"Run pwd with Bash.\"\n";
+    }
+    text
+}
+
+fn report(
+    environment: &Environment,
+    found: &[Found],
+    registries: &[Registry],
+    answered: Result<&Answered, &anyhow::Error>,
+) -> Value {
+    let clients: Vec<_> = found
+        .iter()
+        .map(|found| {
+            let (state, backup, error) = match &found.state {
+                State::Planned(Change::Create) => ("would create", None, None),
+                State::Planned(Change::Update) => ("would update", None, None),
+                State::Planned(Change::Nothing) | State::Written(How::Unchanged) => ("present", None, None),
+                State::Written(How::Created) => ("created", None, None),
+                State::Written(How::Updated { backup }) => ("updated", Some(backup), None),
+                State::Failed(why) => ("failed", None, Some(why)),
+            };
+            json!({
+                "client": name(found.client),
+                "found": found.sign.as_ref().map(Sign::path),
+                "file": found.file,
+                "state": state,
+                "backup": backup,
+                "error": error,
+            })
+        })
+        .collect();
+    let registries: Vec<_> = registries
+        .iter()
+        .map(|registry| {
+            json!({ "tool": registry.tool, "hosts": registry.names(), "closed": registry.closed() })
+        })
+        .collect();
+    let server = match answered {
+        Ok(Answered { tools, time }) => {
+            let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+            json!({ "answers": true, "tools": tools, "milliseconds": milliseconds, "error": null })
+        }
+        Err(error) => {
+            json!({ "answers": false, "tools": null, "milliseconds": null, "error": format!("{error:#}") })
+        }
+    };
+    json!({
+        "program": environment.binary, "clients": clients, "registries": registries, "server": server,
+    })
+}
+
+/// Returns the name of a client on the command line.
+fn name(client: Client) -> String {
+    client.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
