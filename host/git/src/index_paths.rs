@@ -4,6 +4,7 @@
 //! user restores files. A program that writes an index by itself decides where.
 
 use std::path::Path;
+use std::time::Instant;
 
 use crate::read;
 
@@ -12,6 +13,10 @@ pub(crate) const MAX_BYTES: u64 = 128 << 20;
 /// Maximum number of bytes of paths to judge: a compressed index repeats long ones in a few bytes each. An index with more
 /// counts as unreadable.
 const MAX_PATH_BYTES: usize = 256 << 20;
+/// Number of bytes of paths between two looks at the clock.
+const ASK_BYTES: usize = 1 << 20;
+/// Maximum length of a path, in bytes, as systems have it. An index with a longer one counts as unreadable.
+const MAX_PATH: usize = 4096;
 /// Size of the header, in bytes: signature, version, and number of entries.
 const HEADER: usize = 12;
 /// Size of the metadata at the beginning of an entry, in bytes, before the object name and the flags.
@@ -41,9 +46,9 @@ pub(crate) enum Judged {
 }
 
 /// Judges the paths of an index, or of a part of a split one.
-pub(crate) fn judge(path: &Path) -> Judged {
+pub(crate) fn judge(path: &Path, until: Instant) -> Judged {
     match read::text_itself(path, MAX_BYTES) {
-        Ok(Some(text)) if !text.is_cut => judge_bytes(&text.bytes),
+        Ok(Some(text)) if !text.is_cut => judge_bytes(&text.bytes, until),
         // It was removed in the meantime, or is a link, which commands cannot create there.
         Ok(None) => Judged::Plain,
         Ok(Some(_)) | Err(_) => Judged::Unreadable,
@@ -51,7 +56,7 @@ pub(crate) fn judge(path: &Path) -> Judged {
 }
 
 /// Judges the paths of an index with this content.
-pub(crate) fn judge_bytes(bytes: &[u8]) -> Judged {
+pub(crate) fn judge_bytes(bytes: &[u8], until: Instant) -> Judged {
     let mut is_readable = false;
     for hash in HASHES {
         let mut refused = None;
@@ -61,7 +66,7 @@ pub(crate) fn judge_bytes(bytes: &[u8]) -> Judged {
                 refused = Some(path.to_owned());
             }
         };
-        if each_path(bytes, hash, &mut look).is_none() {
+        if each_path(bytes, hash, until, &mut look).is_none() {
             continue;
         }
         is_readable = true;
@@ -90,6 +95,13 @@ fn is_git_directory(name: &[u8]) -> bool {
     if name.first().is_none_or(is_other) {
         return false;
     }
+    // So do most of the others.
+    let is_plain = |byte: &u8| byte.is_ascii() && *byte != b':';
+    if name.iter().all(is_plain) {
+        let end = name.iter().rposition(|byte| !b" .".contains(byte)).map_or(0, |last| last + 1);
+        let name = name.get(..end).unwrap_or_default();
+        return name.eq_ignore_ascii_case(b".git") || name.eq_ignore_ascii_case(b"git~1");
+    }
     let text = String::from_utf8_lossy(name);
     let is_ignored = |c: &char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
     let text: String = text.chars().filter(|c| !is_ignored(c)).collect();
@@ -98,7 +110,7 @@ fn is_git_directory(name: &[u8]) -> bool {
 }
 
 /// Calls `look` with each path. Returns `None` if git would reject the index, or could read it in another way.
-fn each_path(bytes: &[u8], hash: usize, look: &mut dyn FnMut(&[u8])) -> Option<()> {
+fn each_path(bytes: &[u8], hash: usize, until: Instant, look: &mut dyn FnMut(&[u8])) -> Option<()> {
     let body = bytes.get(..bytes.len().checked_sub(hash)?)?;
     let mut rest = body.strip_prefix(b"DIRC")?;
     let (version, count) = (take_word(&mut rest)?, take_word(&mut rest)?);
@@ -107,9 +119,17 @@ fn each_path(bytes: &[u8], hash: usize, look: &mut dyn FnMut(&[u8])) -> Option<(
     }
     let mut entries = Entries { body, at: HEADER, hash, is_compressed: version == 4, starts: Vec::new() };
     let (mut name, mut left) = (Vec::new(), MAX_PATH_BYTES);
+    let mut unasked = 0_usize;
     for _ in 0..count {
         entries.next(&mut name)?;
         left = left.checked_sub(name.len())?;
+        unasked += name.len();
+        if unasked > ASK_BYTES {
+            unasked = 0;
+            if Instant::now() >= until {
+                return None;
+            }
+        }
         look(&name);
     }
     extensions(&entries, count)
@@ -159,6 +179,9 @@ impl Entries<'_> {
             return None;
         }
         name.extend_from_slice(added);
+        if name.len() > MAX_PATH {
+            return None;
+        }
         self.at += if self.is_compressed { begin + length + 1 } else { (begin + length) / 8 * 8 + 8 };
         (self.at <= self.body.len()).then_some(())
     }

@@ -4,6 +4,8 @@
 //! that are named, and passes options on. A file is harmless only if it is known, and its content has the form in which
 //! git writes it.
 
+use std::time::{Duration, Instant};
+
 use crate::index_paths::{Judged, judge_bytes};
 use crate::parse::parse;
 
@@ -13,6 +15,9 @@ pub(crate) type Judge = fn(&str, &[u8]) -> Option<Vec<u8>>;
 /// Folders with the state of operations, and the judges of the files in them.
 pub(crate) const OPERATIONS: &[(&str, Judge)] =
     &[("rebase-merge", rebase), ("rebase-apply", mails), ("sequencer", sequence)];
+
+/// Maximum time to judge an index in such a folder.
+const JUDGE_TIME: Duration = Duration::from_secs(1);
 
 /// Files with texts that git takes for messages, patches and names of authors.
 const TEXTS: [&str; 12] = [
@@ -96,7 +101,7 @@ fn mails(name: &str, text: &[u8]) -> Option<Vec<u8>> {
         "autostash" => Some(text.trim_ascii().to_owned()),
         // Git takes each of its own options, with any path. By itself, it writes none.
         "apply-opt" => Some(text.trim_ascii().to_owned()).filter(|text| !text.is_empty()),
-        "patch-merge-index" => match judge_bytes(text) {
+        "patch-merge-index" => match judge_bytes(text, Instant::now() + JUDGE_TIME) {
             Judged::Plain => None,
             Judged::Names(path) => Some(path),
             Judged::Unreadable => Some(name.as_bytes().to_owned()),

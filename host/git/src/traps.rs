@@ -29,6 +29,18 @@ const MAX_REFERENCE_BYTES: u64 = 4096;
 /// Maximum number of bytes to read of the state of an operation. A longer list can name programs further down.
 const MAX_STATE_BYTES: u64 = 4 << 20;
 
+/// References at the top of a git directory that git replaces as it does those below `refs`, folded. It writes `FETCH_HEAD`
+/// and `MERGE_HEAD` in place, and follows neither.
+const ROOTS: [&str; 8] = [
+    "bisect_head",
+    "cherry_pick_head",
+    "head",
+    "notes_merge_partial",
+    "notes_merge_ref",
+    "orig_head",
+    "rebase_head",
+    "revert_head",
+];
 /// Beginning of the name of a part of a split index.
 const SHARED_INDEX: &str = "sharedindex.";
 /// Maximum size of the indexes to read in a git directory, in bytes.
@@ -138,16 +150,16 @@ impl Replaced {
     pub fn of_name(name: &str) -> Option<Self> {
         match name {
             "index" => Some(Self::Index),
-            "head" => Some(Self::Reference),
+            name if ROOTS.contains(&name) => Some(Self::Reference),
             name => name.starts_with(SHARED_INDEX).then_some(Self::Index),
         }
     }
 
     /// Returns the text in such a file by which git would write elsewhere, if there is any. It is empty for a file that git
-    /// would not write.
-    pub fn trap(self, bytes: &[u8]) -> Option<String> {
+    /// would not write, and for one that is not judged `until` then.
+    pub fn trap(self, bytes: &[u8], until: Instant) -> Option<String> {
         let text = match self {
-            Self::Index => match index_paths::judge_bytes(bytes) {
+            Self::Index => match index_paths::judge_bytes(bytes, until) {
                 Judged::Plain => return None,
                 Judged::Names(refused) => refused,
                 Judged::Unreadable => Vec::new(),
@@ -204,7 +216,7 @@ impl Search {
         if name == b"index" || name.starts_with(SHARED_INDEX.as_bytes()) {
             let size = path.symlink_metadata().map_or(0, |found| found.len());
             self.bytes_left = self.bytes_left.checked_sub(size).ok_or(ErrorKind::QuotaExceeded)?;
-            match judge(&path) {
+            match judge(&path, self.until) {
                 Judged::Plain => {}
                 Judged::Names(refused) => self.add(path, TrapKind::Index, &refused),
                 Judged::Unreadable => self.add(path, TrapKind::Index, b""),
@@ -287,7 +299,10 @@ impl Search {
                 let kind = entry.file_type()?;
                 if kind.is_dir() {
                     open.push(entry.path());
-                } else if kind.is_file() && self.is_changed(&entry.path()) {
+                } else if kind.is_file()
+                    && !is_of_running_git(entry.file_name().as_encoded_bytes())
+                    && self.is_changed(&entry.path())
+                {
                     self.reference(entry.path());
                 }
             }

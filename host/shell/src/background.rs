@@ -535,6 +535,7 @@ impl Task {
                 started.running.stop(reason != Reason::Shutdown);
             }
             let bell = if stopped { None } else { self.stop.bell() };
+            started.watch_traps();
             let end = match started.running.next(Some(Duration::from_secs(1)), bell) {
                 Ok(Happened::Output(bytes)) => {
                     met.look(bytes);
@@ -542,10 +543,7 @@ impl Task {
                     self.state().ring.push(bytes);
                     None
                 }
-                Ok(Happened::Nothing) => {
-                    started.watch_traps();
-                    None
-                }
+                Ok(Happened::Nothing) => None,
                 Ok(Happened::Done(done)) => {
                     let outcome;
                     (outcome, moved) = started.judged(done);

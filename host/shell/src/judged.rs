@@ -63,7 +63,8 @@ impl Started {
     /// Looks for traps while the command runs, which can put a file back before it ends. Takes a small part of the time.
     pub(super) fn watch_traps(&mut self) {
         let begun = Instant::now();
-        if self.traps.next.is_none_or(|next| next <= begun) {
+        // Most commands have ended by then.
+        if *self.traps.next.get_or_insert(begun + WATCH_TIME) <= begun {
             self.find_traps(false);
             self.traps.next = Some(Instant::now() + WATCH_TIME.max(20 * begun.elapsed()));
         }

@@ -61,9 +61,9 @@ const FEWER_RULES: usize = 1500;
 /// They are pinned.
 const HELD: [&str; 2] = ["objects", "refs"];
 
-/// Folder in a git directory by which git resolves conflicts as before. Its existence makes git do so, and write to files
-/// that `MERGE_RR` lists.
-const RESOLUTIONS: &str = "rr-cache";
+/// Names in a git directory that commands neither create nor change, since git obeys them at the next commit. The existence of the folder makes git resolve conflicts as before, and write to the files in the list
+/// `MERGE_RR`. It applies the changes of `MERGE_AUTOSTASH`.
+const OBEYED_AT_COMMIT: [&str; 3] = ["MERGE_AUTOSTASH", "MERGE_RR", "rr-cache"];
 
 impl<'a> View<'a> {
     /// Creates the view of these areas.
@@ -198,10 +198,8 @@ impl View<'_> {
         for folder in &obeyed.passed {
             special.pin(folder);
         }
-        for path in obeyed.folders.iter().map(|folder| folder.join(RESOLUTIONS)) {
-            if path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
-                special.keep_absent(&path, Why::Git);
-            }
+        for path in obeyed.folders.iter().flat_map(|folder| OBEYED_AT_COMMIT.map(|name| folder.join(name))) {
+            Self::protect_here(&path, Why::Git, special);
         }
         special.repositories.extend(obeyed.folders);
         for path in git.folders.iter().flat_map(|folder| HELD.map(|name| folder.join(name))) {

@@ -175,6 +175,7 @@ impl Waited {
             // After the deadline `left` is zero: the command found no free task slot and retries after
             // `time`.
             let time = left.filter(|left| !left.is_zero()).map_or(time, |left| left.min(time));
+            started.watch_traps();
             let happened = started.running.next(Some(time), bell).map_err(|error| {
                 // A result may never arrive; `lose` records that the created names are unknown.
                 started.untold.lose(None, started.active.take());
@@ -186,7 +187,7 @@ impl Waited {
                     complaints.look(bytes);
                     transcript.push(bytes);
                 }
-                Happened::Nothing => started.watch_traps(),
+                Happened::Nothing => {}
                 Happened::Done(outcome) => return Ok(Some(outcome)),
             }
             if let Some(tell) = wait.news {

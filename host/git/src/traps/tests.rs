@@ -26,6 +26,10 @@ fn repository(words: &[&str]) -> tempfile::TempDir {
     folder
 }
 
+fn later() -> Instant {
+    Instant::now() + Duration::from_mins(1)
+}
+
 fn found(folder: &Path) -> Vec<(String, TrapKind, String)> {
     let traps = traps(&folder.join(".git"), None, Instant::now() + Duration::from_mins(1));
     assert!(!traps.is_cut);
@@ -101,7 +105,7 @@ fn an_index_with_a_path_that_git_refuses_elsewhere_is_a_trap() {
         let mut changed = plain.clone();
         changed[at..at + to.len()].copy_from_slice(to);
         let text = String::from_utf8_lossy(to).into_owned();
-        assert_eq!(Replaced::Index.trap(&changed), Some(text.clone()));
+        assert_eq!(Replaced::Index.trap(&changed, later()), Some(text.clone()));
         fs::write(&index, changed).unwrap();
         assert_eq!(found(folder.path()), [("index".into(), TrapKind::Index, text)]);
     }
@@ -111,8 +115,8 @@ fn an_index_with_a_path_that_git_refuses_elsewhere_is_a_trap() {
     }
     fs::write(&index, &plain).unwrap();
     assert_eq!(found(folder.path()), []);
-    assert_eq!(Replaced::Index.trap(&plain), None);
-    let all = ["index", "sharedindex.x", "head", "sharedindex_x", "index.lock", "orig_head"];
+    assert_eq!(Replaced::Index.trap(&plain, later()), None);
+    let all = ["index", "sharedindex.x", "head", "sharedindex_x", "index.lock", "fetch_head"];
     let kinds = [Some(Replaced::Index), Some(Replaced::Index), Some(Replaced::Reference), None, None, None];
     assert_eq!(all.map(Replaced::of_name), kinds);
     let id = [b'a'; 40];
@@ -123,8 +127,37 @@ fn an_index_with_a_path_that_git_refuses_elsewhere_is_a_trap() {
         (b"", None),
         (b"ref:", Some("")),
     ] {
-        assert_eq!(Replaced::Reference.trap(text).as_deref(), expected);
+        assert_eq!(Replaced::Reference.trap(text, later()).as_deref(), expected);
     }
+}
+
+/// A path of a megabyte that each of many entries shares, or many short parts.
+#[test]
+fn an_index_takes_a_bounded_time_to_judge() {
+    let entry = |removed: &[u8], added: &[u8]| {
+        let mut entry = vec![0; 60];
+        entry.extend([0x0f, 0xff]);
+        entry.extend(removed);
+        entry.extend(added);
+        entry.push(0);
+        entry
+    };
+    let index = |first: usize, count: u32| {
+        let mut index = b"DIRC\0\0\0\x04".to_vec();
+        index.extend(count.to_be_bytes());
+        index.extend(entry(&[0], "g/".repeat(first / 2).as_bytes()));
+        for _ in 1..count {
+            index.extend(entry(&[0], b""));
+        }
+        index.extend([0; 20]);
+        index
+    };
+    let begun = Instant::now();
+    assert_eq!(Replaced::Index.trap(&index(1 << 20, 250), later()).as_deref(), Some(""), "a path too long");
+    let many = index(4000, 60_000);
+    assert_eq!(Replaced::Index.trap(&many, begun).as_deref(), Some(""), "too late");
+    let _ = Replaced::Index.trap(&many, later());
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
 }
 
 /// `git worktree repair` writes to a tree that a file names.
@@ -185,7 +218,7 @@ fn no_index_that_git_reads_hides_a_path_that_it_refuses() {
         read += 1;
         if ran.stdout.split(|byte| *byte == 0).any(|path| !path.is_empty() && is_refused(path)) {
             refused += 1;
-            assert_ne!(judge(&index), Judged::Plain, "round {round}");
+            assert_ne!(judge(&index, later()), Judged::Plain, "round {round}");
         }
     }
     assert!(read > ROUNDS / 4 && refused > ROUNDS / 10, "{read} {refused}");

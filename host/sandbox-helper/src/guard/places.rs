@@ -329,10 +329,17 @@ impl Places {
         if stays {
             return Ok(Ruling::Kept);
         }
-        if made == Made::Folder || !self.is_in_area(&folder.path) {
+        if !self.is_in_area(&folder.path) {
             return Ok(Ruling::Free);
         }
-        Ok(match self.repositories.replaced(&spot.folder, self.inside(&folder.path), name)? {
+        let (inside, is_new) = (self.inside(&folder.path), |about: &About| self.is_new(about));
+        if self.repositories.holds_anothers_operation(&spot.folder, inside, is_new)? {
+            return Ok(Ruling::Protected(folder.path.join(spot.bare())));
+        }
+        if made == Made::Folder {
+            return Ok(Ruling::Free);
+        }
+        Ok(match self.repositories.replaced(&spot.folder, inside, name)? {
             Some(kind) => Ruling::Replaced(kind, folder.path.join(spot.bare())),
             None => Ruling::Free,
         })

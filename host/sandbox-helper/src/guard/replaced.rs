@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, fchmod, fstat, futimens,
@@ -26,6 +27,8 @@ use super::{Guard, failed};
 
 /// Beginning and end of the names of copies, which no command opens: git ignores names that end in `.lock`.
 pub(super) const COPY: (&str, &str) = ("scorpiox-", ".lock");
+/// Maximum time to judge a file: the supervisor does nothing else meanwhile.
+const JUDGE_TIME: Duration = Duration::from_secs(2);
 /// Mode bits of a copy.
 const MODE_BITS: u32 = 0o777;
 /// Maximum number of reported files, and of characters of a text.
@@ -92,7 +95,7 @@ impl Guard {
             None
         };
         let Some(bytes) = bytes else { return Ok(self.prevent(path, Why::Unreadable)) };
-        match kind.trap(&bytes) {
+        match kind.trap(&bytes, Instant::now() + JUDGE_TIME) {
             None => {}
             Some(text) if text.is_empty() => return Ok(self.prevent(path, Why::Unreadable)),
             Some(text) => {
@@ -102,7 +105,8 @@ impl Guard {
         }
         self.copies = self.copies.wrapping_add(1);
         let name = self.places.copy_name(self.copies);
-        if let Err(error) = put(&bytes, &found, &name, to, flags) {
+        let is_synced = kind == Replaced::Reference;
+        if let Err(error) = put(&bytes, (&found, is_synced), &name, to, flags) {
             return Ok(Answer::Fail(error.raw_os_error().unwrap_or(libc::EIO)));
         }
         self.places.made(to, Kind::Other);
@@ -124,8 +128,14 @@ fn read(file: OwnedFd, most: u64) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// Puts a new file with this content in place. It gets the mode and the times of the file that the caller wrote, which git
-/// compares with those of tracked files.
-fn put(bytes: &[u8], like: &Stat, name: &str, to: &Spot, flags: RenameFlags) -> io::Result<()> {
+/// compares with those of tracked files. Git may have written references so that they survive a loss of power.
+fn put(
+    bytes: &[u8],
+    (like, is_synced): (&Stat, bool),
+    name: &str,
+    to: &Spot,
+    flags: RenameFlags,
+) -> io::Result<()> {
     let asked = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let copy = openat(&to.folder, name, asked, Mode::RUSR | Mode::WUSR)?;
     let written = || {
@@ -133,6 +143,9 @@ fn put(bytes: &[u8], like: &Stat, name: &str, to: &Spot, flags: RenameFlags) -> 
         copy.write_all(bytes)?;
         fchmod(&copy, Mode::from_raw_mode(like.st_mode & MODE_BITS))?;
         futimens(&copy, &times(like))?;
+        if is_synced {
+            copy.sync_data()?;
+        }
         Ok(renameat_with(&to.folder, name, &to.folder, to.name(), flags)?)
     };
     let written: io::Result<()> = written();

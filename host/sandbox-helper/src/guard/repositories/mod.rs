@@ -47,6 +47,8 @@ const MAX_OWN: usize = 1 << 18;
 
 /// Directory of references in a git directory.
 const REFERENCES: &str = "refs";
+/// Directories in a git directory with the state of an operation.
+const OPERATIONS: [&str; 3] = ["rebase-apply", "rebase-merge", "sequencer"];
 /// Flags to open a directory.
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
@@ -308,13 +310,8 @@ impl Repositories {
     ) -> io::Result<Option<Replaced>> {
         let is_copy = name.starts_with(COPY.0) && name.ends_with(COPY.1);
         let kind = if is_copy { Some(Replaced::Index) } else { Replaced::of_name(name) };
-        let is_replaced = match kind {
-            // An earlier command can have removed what makes git accept the directory.
-            Some(Replaced::Index) => self.was_begun(folder)?,
-            Some(Replaced::Reference) => self.was_complete(folder)?,
-            None => false,
-        };
-        if is_replaced {
+        // An earlier command can have removed what makes git accept the directory.
+        if kind.is_some() && self.was_begun(folder)? {
             return Ok(kind);
         }
         // Git takes no other name of that kind for a reference.
@@ -323,7 +320,7 @@ impl Repositories {
         }
         for (above, _) in inside.iter().rev().enumerate().filter(|(_, part)| folded(part) == REFERENCES) {
             let repository: PathBuf = iter::repeat_n("..", above + 1).collect();
-            if self.was_complete(&openat(folder, repository, FOLDER, Mode::empty())?)? {
+            if self.was_begun(&openat(folder, repository, FOLDER, Mode::empty())?)? {
                 return Ok(Some(Replaced::Reference));
             }
         }
@@ -335,9 +332,26 @@ impl Repositories {
         Ok(self.known.borrow().begun.contains(&About::folder(folder)?, &self.hasher))
     }
 
-    /// Returns `true` if git accepted a directory when the command started.
-    fn was_complete(&self, folder: &OwnedFd) -> io::Result<bool> {
-        Ok(self.known.borrow().complete.contains(&About::folder(folder)?, &self.hasher))
+    /// Returns `true` if another process created a directory with the state of an operation since the command started, in a
+    /// repository that was there. Its path is `inside` in the writable directory.
+    pub(super) fn holds_anothers_operation(
+        &self,
+        folder: &OwnedFd,
+        inside: &Path,
+        is_new: impl Fn(&About) -> bool,
+    ) -> io::Result<bool> {
+        for (above, _) in inside.iter().rev().enumerate().filter(|(_, part)| is_operation(&folded(part))) {
+            let operation = match above {
+                0 => folder.try_clone()?,
+                _ => openat(folder, iter::repeat_n("..", above).collect::<PathBuf>(), FOLDER, Mode::empty())?,
+            };
+            let about = About::folder(&operation)?;
+            let is_anothers = is_new(&about) && !self.owns(&about);
+            if is_anothers && self.was_begun(&openat(&operation, "..", FOLDER, Mode::empty())?)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Returns a name for a copy.
@@ -563,6 +577,10 @@ impl Repositories {
         let is_old = self.known.borrow().begun.contains(&about, &self.hasher);
         Ok(!is_old && self.may_be_filled(folder, &about, is_root, is_new)?)
     }
+}
+
+fn is_operation(name: &str) -> bool {
+    OPERATIONS.contains(&name)
 }
 
 fn key(hasher: &RandomState, about: &About) -> u64 {

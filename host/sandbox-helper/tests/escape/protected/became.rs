@@ -188,8 +188,9 @@ fn a_folder_with_rules_that_becomes_a_repository_is_told() {
         };
         let finished = bed.attack(
             r"
-            echo ref: refs/heads/x > half/HEAD
-            echo ref: refs/heads/x > lock/HEAD.lock; mv lock/HEAD.lock lock/HEAD
+            for folder in half lock; do
+                (cd $folder; echo ref: refs/heads/x > HEAD.lock; mv HEAD.lock HEAD)
+            done
             for folder in dev .github; do
                 (cd $folder; mkdir objects refs; echo ref: refs/heads/x > HEAD; printf '[core]\nfsmonitor=x\n' > config)
             done
