@@ -113,7 +113,8 @@ impl WasiState {
             .stdin(wasmtime_wasi::p2::pipe::MemoryInputPipe::new(program.stdin))
             .stdout(stdout.clone())
             .stderr(stderr.clone())
-            .arg(source.name.as_str())
+            // A trial's name has a prefix.
+            .arg(source.name.rsplit('/').next().unwrap_or_default())
             .args(&program.args);
         note_grants(&source);
         let unreached = Unreached::new(&source);
@@ -177,6 +178,11 @@ impl WasiState {
         self.unreached.notes(said)
     }
 
+    /// Returns a note on granted variables that are not set, for the reader of a result or an error.
+    pub fn unset(&self, said: &str) -> Option<String> {
+        self.unreached.unset(said)
+    }
+
     /// Returns the end of the printed output, for an error.
     pub fn said(&self) -> String {
         let said = self
@@ -186,6 +192,13 @@ impl WasiState {
         let said = said.trim();
         let skipped = said.chars().count().saturating_sub(MAX_SAID_CHARS);
         said.chars().skip(skipped).collect()
+    }
+
+    /// Returns the end of the printed output, and a note on granted variables that it mentions and that are not set.
+    pub fn last_words(&self) -> (String, Option<String>) {
+        let said = self.said();
+        let unset = self.unset(&said);
+        (said, unset)
     }
 
     /// Returns a text of a result without the secrets that the component reads as variables.
