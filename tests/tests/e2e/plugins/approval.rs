@@ -495,7 +495,7 @@ fn what_takes_the_place_of_an_approved_plugin_says_so() {
     let (_, out, _) = program.run(&["plugin", "approve", "kinds"]);
     assert!(out.contains("\n  + web, hosts: b.example.com\n"), "{out}");
     let (_, out, _) = program.run(&["plugin", "remove", "kinds"]);
-    assert!(out.contains("for whatever plugin has its name next"), "{out}");
+    assert!(out.contains("Its stored data is kept, for the next plugin of this name"), "{out}");
 }
 
 #[test]

@@ -443,7 +443,7 @@ fn an_index_says_what_is_newer_and_an_update_is_what_it_lists() {
         ("kinds-1.1.0.plugin", &*"0".repeat(64), "and the index lists 0000"),
         ("../kinds-1.1.0.plugin", &sha256, "without .."),
         ("none.plugin", &sha256, "does not exist"),
-        ("ftp://plugins.example.com/x", &sha256, "plugins come from oci:// and https:// addresses"),
+        ("ftp://plugins.example.com/x", &sha256, "it is no address of a plugin; write oci://REGISTRY/NAME:TAG, or one with https://"),
     ] {
         listed(address, sha256);
         bed.refused(&["plugin", "update", "kinds"], why);
