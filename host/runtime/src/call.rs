@@ -361,8 +361,8 @@ pub(super) enum By {
 pub(super) struct Noted {
     called: Result<ToolResult, ToolError>,
     notes: Vec<String>,
-    /// Note on granted variables that are not set.
-    unset: Option<String>,
+    /// Remarks on the result or the error.
+    remarks: Vec<String>,
     by: By,
 }
 
@@ -384,8 +384,8 @@ impl Noted {
             Err(ToolError::Cancelled) => String::new(),
         };
         let notes = state.wasi.as_ref().map(|wasi| wasi.notes(&said)).unwrap_or_default();
-        let unset = state.wasi.as_ref().and_then(|wasi| wasi.unset(&said));
-        Self { called, notes, unset, by }
+        let remarks = state.wasi.as_ref().map(|wasi| wasi.remarks(&said, called.is_err()));
+        Self { called, notes, remarks: remarks.unwrap_or_default(), by }
     }
 
     pub(super) fn verdict(&self) -> Verdict {
@@ -398,22 +398,17 @@ impl Noted {
     /// Returns the result with the notes appended, which count toward no limit. For an error, the refusals
     /// carry them.
     pub(super) fn told(self) -> Result<ToolResult, ToolError> {
-        let Self { mut called, notes, unset, .. } = self;
-        match (&mut called, unset) {
-            (Ok(result), unset) => {
-                result.content.extend(notes.into_iter().chain(unset).map(Content::Text));
-            }
-            (
-                Err(
-                    ToolError::InvalidInput(said)
-                    | ToolError::Denied(said)
-                    | ToolError::NotFound(said)
-                    | ToolError::TimedOut(said)
-                    | ToolError::Failed(said),
-                ),
-                Some(unset),
-            ) => *said = format!("{said}\n{unset}"),
-            _ => {}
+        let Self { mut called, notes, remarks, .. } = self;
+        match &mut called {
+            Ok(result) => result.content.extend(notes.into_iter().chain(remarks).map(Content::Text)),
+            Err(
+                ToolError::InvalidInput(said)
+                | ToolError::Denied(said)
+                | ToolError::NotFound(said)
+                | ToolError::TimedOut(said)
+                | ToolError::Failed(said),
+            ) => said.extend(remarks.iter().flat_map(|remark| ["\n", remark])),
+            Err(ToolError::Cancelled) => {}
         }
         called
     }
