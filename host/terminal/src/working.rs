@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// Interval between updates.
 const STEP: Duration = Duration::from_secs(1);
 /// Delay before the only line where standard error is no terminal, as in a pipe or in CI.
-const PATIENCE_OF_LOGS: Duration = Duration::from_secs(3);
+const PATIENCE_OF_LOGS: Duration = Duration::from_secs(5);
 /// Columns reserved for the elapsed time.
 const SECONDS: usize = 12;
 /// Columns reserved for the progress.

@@ -93,8 +93,8 @@ fn summary(library: &Library<'_>) -> String {
 fn audience(skill: &Skill) -> &'static str {
     match (skill.for_models, skill.for_people) {
         (true, true) => "",
-        (true, false) => ", for models alone",
-        (false, true) => ", for people alone",
+        (true, false) => ", only for models",
+        (false, true) => ", only for people",
         (false, false) => ", for nobody",
     }
 }

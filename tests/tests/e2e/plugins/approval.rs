@@ -96,7 +96,7 @@ fn what_can_be_no_plugin_is_refused_and_changes_nothing() {
     let cases: [(&str, &[u8], &str); 7] = [
         ("", b"", "it is empty"),
         ("", b"#!/bin/sh\n", "it is not a WebAssembly component"),
-        ("", &core, "it is a core module, not a component, and does not say what its types are"),
+        ("", &core, "it is a core module, not a component, and contains no WIT types"),
         ("", &binary, "what is compiled elsewhere is not run"),
         ("", &broken, "kinds cannot be a plugin"),
         (
