@@ -257,7 +257,7 @@ fn inspect_says_of_any_file_what_it_is() {
         (func $run (result (result)) (canon lift (core func $i \"run\")))
         (instance $program (export \"run\" (func $run)))
         (export \"wasi:cli/run@0.2.3\" (instance $program)))";
-    let files: [(&str, Vec<u8>, &[&str]); 9] = [
+    let files: [(&str, Vec<u8>, &[&str]); 10] = [
         (
             "draft.wasm",
             wat::parse_str(run).expect("a component"),
