@@ -364,7 +364,10 @@ fn what_was_typed_before_the_question_does_not_answer_it() {
     // Complete lines, and the beginning of a line.
     for before in ["y\n", "y\ny\nyes\n", "\ny\n", "y"] {
         let (added, screen) = at_a_terminal(&program, &["plugin", "add", &folder], before, "\n");
-        assert!(!added && screen.contains("kinds does not run"), "{before:?}: {screen}");
+        assert!(
+            !added && screen.contains("kinds is installed and waits for approval"),
+            "{before:?}: {screen}"
+        );
         assert_eq!(status(&program), "kinds  waits for approval\n", "{before:?}");
     }
 }

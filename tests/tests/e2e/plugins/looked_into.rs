@@ -242,7 +242,7 @@ fn a_program_for_preview_one_is_adapted_and_runs() {
     assert!(failed["content"][0]["text"].as_str().expect("a text").contains("exit code 3."), "{failed}");
     let library = wat::parse_str(PREVIEW_ONE.replace("_start", "other")).expect("a module");
     let (added, _, err) = program.run(&["plugin", "add", &source(&program, "old", "", &library)]);
-    assert!(!added.success() && err.contains("is no program (it has no `_start`)"), "{err}");
+    assert!(!added.success() && err.contains("is not a program (no `_start`)"), "{err}");
 }
 
 #[test]
