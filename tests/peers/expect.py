@@ -47,3 +47,5 @@ class Peer:
     inspected: list[str] = field(default_factory=list)
     # Secrets that a user sets.
     secrets: dict[str, str] = field(default_factory=dict)
+    # Reason with which `plugin inspect` and `plugin add` refuse the component; empty if they accept it.
+    refused: str = ""

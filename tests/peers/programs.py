@@ -17,6 +17,9 @@ def fill(workspace: Path) -> None:
     """Creates the files that the programs process."""
     (workspace / "Grüße.txt").write_text("one\nGrüße an 日本\nthree\n", encoding="utf-8")
     (workspace / "page.html").write_text(PAGE, encoding="utf-8")
+    square = '<rect id="red" width="4" height="4" fill="red"/>'
+    picture = f'<svg xmlns="http://www.w3.org/2000/svg" width="4" height="4">{square}</svg>'
+    (workspace / "picture.svg").write_text(picture, encoding="utf-8")
     (workspace / "bytes.bin").write_bytes(bytes(range(256)))
     with open(workspace / "big.txt", "wb") as big:
         big.write(b"a line of the big file\n" * (BIG_BYTES // 23))

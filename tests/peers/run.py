@@ -54,6 +54,15 @@ def install(peer: Peer, component: Path, place: Place, site: str) -> None:
         place.done("plugin", "secret", "set", peer.name, key, given=value)
 
 
+def refuse(peer: Peer, component: Path, place: Place) -> None:
+    """Checks that a component that cannot run is refused with the reason."""
+    inspected = " ".join(place.done("plugin", "inspect", str(component)).split())
+    for part in [peer.refused, *peer.inspected]:
+        assert part in inspected, f"{part!r} is not in: {inspected}"
+    added = place.run("plugin", "add", str(component), "--name", peer.name)
+    assert added.returncode != 0 and peer.refused in added.stderr, f"{added.stdout}{added.stderr}"
+
+
 def play(peer: Peer, binary: Path, folder: Path, base: Path, site: str, results: Results) -> None:
     what = "is built"
     try:
@@ -61,6 +70,11 @@ def play(peer: Peer, binary: Path, folder: Path, base: Path, site: str, results:
         results.tell(peer, what)
         place = Place(binary, base)
         fill(place.workspace)
+        if peer.refused:
+            what = "is refused with the reason"
+            refuse(peer, component, place)
+            results.tell(peer, what)
+            return
         what = "is inspected, drafted and added"
         install(peer, component, place, site)
         results.tell(peer, what)

@@ -28,6 +28,20 @@ class _Answers(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
+    def do_POST(self) -> None:
+        """Returns the size of a chunked body, and its trailers."""
+        size, trailers = 0, []
+        while length := int(self.rfile.readline().split(b";")[0], 16):
+            size += len(self.rfile.read(length))
+            self.rfile.readline()
+        while line := self.rfile.readline().decode("latin-1").strip():
+            trailers.append(line.lower())
+        data = f"{size} bytes, then {', '.join(trailers) or 'no trailers'}".encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
     def log_message(self, *_: object) -> None:
         pass
 

@@ -426,6 +426,8 @@ impl Use {
             APPROVAL | BUILT_IN => String::new(),
             _ => format!(" ({rule} decides that)"),
         };
+        // Many reasons are sentences about the object, which is named already.
+        let why = why.strip_prefix(what.as_str()).and_then(|why| why.strip_prefix(" is ")).unwrap_or(why);
         Some(format!("This server refused {capability} {what}: {why}{decides}."))
     }
 

@@ -339,7 +339,7 @@ fn whatever_stops_a_call_ends_the_instance_and_the_next_error_says_what() {
         let text = fault.to_string();
         assert_eq!(fault.kind(), kind);
         assert!(
-            text.starts_with(said) && text.ends_with("ended with it, and its 2 handles are gone"),
+            text.starts_with(said) && text.ends_with("its resources are lost, and its 2 handles are invalid"),
             "{text}"
         );
         let gone = bench.add(&client, &counter, 1).expect_err("gone");
@@ -353,7 +353,7 @@ fn whatever_stops_a_call_ends_the_instance_and_the_next_error_says_what() {
         let made = thing("well", how).expect("no fault").expect("a thing");
         let fault =
             bench.call(&client, "trouble.thing.drop", &json!({ "self": made })).expect_err("it is stopped");
-        assert!(fault.to_string().ends_with("its handle is gone"), "{fault}");
+        assert!(fault.to_string().ends_with("its handle is invalid"), "{fault}");
     }
     let counter = bench.counter(&client, 1);
     let long = bench

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use anyhow::Context as _;
-use scorpiox_component_abi::anatomy::Module;
+use scorpiox_component_abi::anatomy::{Anatomy, Module};
 use wasi_preview1_component_adapter_provider as adapter;
 use wasmparser::{Parser, Payload};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
@@ -16,6 +16,9 @@ use wit_parser::Resolve;
 
 /// Module name of the imports of WASI preview 1.
 pub(crate) const PREVIEW_ONE: &str = adapter::WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME;
+
+/// Maximum number of characters of an import's name in an error.
+const MAX_IMPORT_CHARS: usize = 80;
 
 /// Beginning of an adapter's imports of the module that it is for.
 const OF_MAIN_MODULE: &str = "__main_module__.";
@@ -25,14 +28,23 @@ const OF_MAIN_MODULE: &str = "__main_module__.";
 pub(crate) enum NotEncodable {
     /// The module does not contain its component types.
     #[error(
-        "it is a core module, not a component, and does not say what its types are; build it with wit-bindgen's \
-         `generate!`, or make a component of it with `wasm-tools component new`"
+        "it is a core module, not a component, and contains no WIT types; build it with wit-bindgen's `generate!`, or \
+         make a component of it with `wasm-tools component new`"
     )]
     NoTypes,
+    /// The module imports functions that nothing provides, by its first one.
+    #[error(
+        "it is a core module that imports {import}, which nothing here provides{}",
+        explained(.import)
+    )]
+    Foreign {
+        /// Module and name of the import.
+        import: String,
+    },
     /// The module is a library for preview 1 without component types.
     #[error(
-        "it is a core module for WASI preview 1 that is no program (it has no `_start`) and does not say what its types \
-         are; build it as a program, or with wit-bindgen's `generate!`"
+        "it is a core module for WASI preview 1 that is not a program (no `_start`) and contains no WIT types; build it as \
+         a program, or with wit-bindgen's `generate!`"
     )]
     Reactor,
     /// The module is an adapter, which joins other modules.
@@ -44,6 +56,26 @@ pub(crate) enum NotEncodable {
     /// The module is damaged, or its declared types do not match its content.
     #[error("it is a core module, and no component can be made of it: {0}")]
     Broken(String),
+}
+
+/// Names of WASI's first modules, from before preview 1.
+const UNSTABLE_WASI: [&str; 2] = ["wasi_unstable", "wasi_unstable_preview0"];
+
+/// Explains an import of the form `module.name` that nothing provides.
+fn explained(import: &str) -> &'static str {
+    let module = import.split('.').next().unwrap_or_default();
+    match module {
+        module if UNSTABLE_WASI.contains(&module) => {
+            ": it is the WASI of 2019; build it with a newer compiler, for WASI preview 1 or newer"
+        }
+        "env" | "a" => {
+            ": compilers for the web, such as Emscripten, expect JavaScript to provide it; build it for WASI"
+        }
+        "wbg" | "__wbindgen_placeholder__" => {
+            ": wasm-bindgen expects JavaScript to provide it; build it with wit-bindgen's `generate!`"
+        }
+        _ => ": a plugin imports interfaces of WIT; build it with wit-bindgen's `generate!`",
+    }
 }
 
 /// Converts an untrusted core module to a component.
@@ -58,6 +90,9 @@ pub(crate) fn encode(module: &[u8]) -> Result<Vec<u8>, NotEncodable> {
     }
     let about = anatomy.module.unwrap_or_default();
     match about {
+        Module { has_types: false, .. } if foreign(&anatomy).is_some() => {
+            Err(NotEncodable::Foreign { import: foreign(&anatomy).unwrap_or_default() })
+        }
         Module { is_preview_one: true, is_command: true, .. } => {
             adapted(module, adapter::WASI_SNAPSHOT_PREVIEW1_COMMAND_ADAPTER).map_err(broken)
         }
@@ -68,6 +103,13 @@ pub(crate) fn encode(module: &[u8]) -> Result<Vec<u8>, NotEncodable> {
         Module { has_types: false, .. } => Err(NotEncodable::NoTypes),
         Module { .. } => component(module).map_err(broken),
     }
+}
+
+/// Returns the first import of a module without types that is not from preview 1.
+fn foreign(anatomy: &Anatomy) -> Option<String> {
+    let is_foreign = |name: &&String| name.split('.').next() != Some(PREVIEW_ONE);
+    let first = anatomy.imports.iter().find(is_foreign)?;
+    Some(first.chars().take(MAX_IMPORT_CHARS).flat_map(char::escape_debug).collect())
 }
 
 /// Converts a core module for WASI preview 1 to a component.
@@ -197,6 +239,20 @@ mod tests {
         assert!(matches!(refused("(module)"), NotEncodable::NoTypes));
         let import = r#"(import "wasi_snapshot_preview1" "proc_exit" (func (param i32)))"#;
         assert!(matches!(refused(&format!("(module {import})")), NotEncodable::Reactor));
+        for (import, expected) in [
+            (
+                r#""env" "foo""#,
+                "imports env.foo, which nothing here provides: compilers for the web, such as Emscripten",
+            ),
+            (r#""wasi_unstable" "fd_write""#, "the WASI of 2019; build it with a newer compiler"),
+            (r#""__wbindgen_placeholder__" "x""#, "wasm-bindgen expects JavaScript"),
+            (r#""other" "f\n""#, "imports other.f\\n, which nothing here provides: a plugin imports"),
+        ] {
+            for program in ["", r#"(func (export "_start"))"#] {
+                let why = refused(&format!("(module (import {import} (func)) {program})")).to_string();
+                assert!(why.contains(expected), "{import}: {why}");
+            }
+        }
         let typed = r#"(module (@custom "component-type:x" "nothing"))"#;
         assert!(matches!(refused(typed), NotEncodable::Broken(_)));
         assert!(matches!(encode(b"\0asm\x01\0\0\0\xff"), Err(NotEncodable::Broken(_))));

@@ -8,6 +8,7 @@ use wasmtime::component::types::{ComponentFunc, Type};
 
 use crate::handle::{Handle, Resources, any_has_handles};
 use crate::read::{Mismatch, Path, read_members};
+use crate::room::Room;
 use crate::schema::object;
 use crate::shape::{Budget, Field, Shape, Unmappable};
 use crate::write::{Unexpected, payload};
@@ -81,7 +82,7 @@ impl Function {
 
     /// Decodes the arguments of a call.
     pub fn arguments(&self, arguments: &Map<String, Value>) -> Result<Vec<Val>, Mismatch> {
-        let values = read_members(&self.parameters, arguments, Path::Root)?;
+        let values = read_members(&self.parameters, arguments, Path::Root, &Room::new())?;
         Ok(values.into_iter().map(|(_, value)| value).collect())
     }
 

@@ -28,6 +28,7 @@ mod function;
 mod handle;
 mod number;
 mod read;
+mod room;
 mod schema;
 mod shape;
 mod write;
@@ -35,6 +36,7 @@ mod write;
 pub use function::{Function, Outcome};
 pub use handle::{Handle, Resources};
 pub use read::{Mismatch, Path};
+pub use room::{MAX_ARGUMENT_BYTES, parse_arguments};
 pub use shape::{Field, Shape, Unmappable};
 pub use write::Unexpected;
 

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use wasmtime::component::Val;
 
 use crate::number::{to_f64, to_integer};
+use crate::room::{MAX_ARGUMENT_BYTES, Room};
 use crate::shape::{Field, Shape};
 
 /// Maximum number of characters of a wrong value that an error shows.
@@ -65,6 +66,18 @@ pub enum Mismatch {
         /// Names of the known members.
         known: Vec<String>,
     },
+    /// The values take too much memory.
+    #[error(
+        "{at}: the arguments take more than {} MiB of memory, where an item of a list takes at least {} bytes, so that a \
+         `list<u8>` has at most {} bytes; pass less in a call, or the path of a file",
+        MAX_ARGUMENT_BYTES / (1024 * 1024),
+        size_of::<Val>(),
+        MAX_ARGUMENT_BYTES / size_of::<Val>()
+    )]
+    Large {
+        /// Path of the value that exceeds the limit.
+        at: String,
+    },
 }
 
 fn names(names: &[String]) -> String {
@@ -75,15 +88,20 @@ impl Shape {
     /// Converts JSON to a value of this shape. A string with the JSON text of an object or array counts as that
     /// object or array where nothing else fits, because models often send nested values that way.
     pub fn read(&self, value: &Value, at: Path<'_>) -> Result<Val, Mismatch> {
-        match self.in_text(value) {
-            Some(inner) => self.read_as_it_is(&inner, at),
-            None => self.read_as_it_is(value, at),
+        self.read_within(value, at, &Room::new())
+    }
+
+    fn read_within(&self, value: &Value, at: Path<'_>, room: &Room) -> Result<Val, Mismatch> {
+        room.take_values(1, at)?;
+        match self.in_text(value, at, room)? {
+            Some(inner) => self.read_as_it_is(&inner, at, room),
+            None => self.read_as_it_is(value, at, room),
         }
     }
 
     /// Returns the object or array whose JSON text is in a string, unless a string is a value of this shape.
-    fn in_text(&self, value: &Value) -> Option<Value> {
-        let text = value.as_str()?;
+    fn in_text(&self, value: &Value, at: Path<'_>, room: &Room) -> Result<Option<Value>, Mismatch> {
+        let Some(text) = value.as_str() else { return Ok(None) };
         let begins = |opening: char| text.trim_start().starts_with(opening);
         let is_meant = match self {
             Self::Record(_) | Self::Result(..) => begins('{'),
@@ -93,10 +111,14 @@ impl Shape {
             Self::Option(some) => some.has_null() && begins('{'),
             _ => false,
         };
-        if is_meant { serde_json::from_str(text).ok() } else { None }
+        if !is_meant {
+            return Ok(None);
+        }
+        room.take_json(text, at)?;
+        Ok(serde_json::from_str(text).ok())
     }
 
-    fn read_as_it_is(&self, value: &Value, at: Path<'_>) -> Result<Val, Mismatch> {
+    fn read_as_it_is(&self, value: &Value, at: Path<'_>, room: &Room) -> Result<Val, Mismatch> {
         let wrong = || self.mismatch(value, at);
         Ok(match self {
             Self::Bool => Val::Bool(value.as_bool().ok_or_else(wrong)?),
@@ -111,7 +133,11 @@ impl Shape {
             Self::F32 => Val::Float32(narrow(to_f64(value).ok_or_else(wrong)?).ok_or_else(wrong)?),
             Self::F64 => Val::Float64(to_f64(value).ok_or_else(wrong)?),
             Self::Char => Val::Char(one_char(value).ok_or_else(wrong)?),
-            Self::String => Val::String(value.as_str().ok_or_else(wrong)?.to_owned()),
+            Self::String => {
+                let text = value.as_str().ok_or_else(wrong)?;
+                room.take_text(text, at)?;
+                Val::String(text.to_owned())
+            }
             Self::Handle(handle) => {
                 let written = value.as_str().filter(|written| handle.number(written).is_some());
                 Val::String(written.ok_or_else(wrong)?.to_owned())
@@ -119,7 +145,9 @@ impl Shape {
             Self::Bytes(length) => {
                 let bytes =
                     bytes(value).filter(|bytes| length.is_none_or(|length| length as usize == bytes.len()));
-                let items = bytes.ok_or_else(wrong)?.into_iter().map(Val::U8).collect();
+                let bytes = bytes.ok_or_else(wrong)?;
+                room.take_values(bytes.len(), at)?;
+                let items = bytes.into_iter().map(Val::U8).collect();
                 if length.is_some() { Val::FixedLengthList(items) } else { Val::List(items) }
             }
             Self::List(item, length) => {
@@ -128,40 +156,45 @@ impl Shape {
                     return Err(wrong());
                 }
                 let items = values.iter().enumerate();
-                let items = items.map(|(index, value)| item.read(value, Path::Item(&at, index)));
+                let items = items.map(|(index, value)| item.read_within(value, Path::Item(&at, index), room));
                 let items = items.collect::<Result<_, _>>()?;
                 if length.is_some() { Val::FixedLengthList(items) } else { Val::List(items) }
             }
             Self::Map(key, item) => {
                 let entries = value.as_array().ok_or_else(wrong)?.iter().enumerate();
-                let entries =
-                    entries.map(|(index, entry)| read_entry(key, item, entry, Path::Item(&at, index)));
+                let entries = entries
+                    .map(|(index, entry)| read_entry((key, item), entry, Path::Item(&at, index), room));
                 Val::Map(entries.collect::<Result<_, _>>()?)
             }
             Self::Record(fields) => {
-                Val::Record(read_members(fields, value.as_object().ok_or_else(wrong)?, at)?)
+                Val::Record(read_members(fields, value.as_object().ok_or_else(wrong)?, at, room)?)
             }
             Self::Tuple(shapes) => {
                 let values = value.as_array().filter(|values| values.len() == shapes.len());
                 let items = shapes.iter().zip(values.ok_or_else(wrong)?).enumerate();
-                let items = items.map(|(index, (shape, value))| shape.read(value, Path::Item(&at, index)));
+                let items = items
+                    .map(|(index, (shape, value))| shape.read_within(value, Path::Item(&at, index), room));
                 Val::Tuple(items.collect::<Result<_, _>>()?)
             }
-            Self::Variant(cases) => read_variant(cases, value, at)?.ok_or_else(wrong)?,
+            Self::Variant(cases) => read_variant(cases, value, at, room)?.ok_or_else(wrong)?,
             Self::Enum(names) => Val::Enum(name_among(names, value).ok_or_else(wrong)?),
             Self::Flags(names) => {
                 let items = value.as_array().ok_or_else(wrong)?;
-                let flags = items.iter().map(|item| name_among(names, item));
-                Val::Flags(flags.collect::<Option<_>>().ok_or_else(wrong)?)
+                let flag = |item| {
+                    let name = name_among(names, item).ok_or_else(wrong)?;
+                    room.take_text(&name, at)?;
+                    Ok(name)
+                };
+                Val::Flags(items.iter().map(flag).collect::<Result<_, _>>()?)
             }
             Self::Option(_) if value.is_null() => Val::Option(None),
             Self::Option(some) => {
                 let value = if some.has_null() { member(value, "some").ok_or_else(wrong)? } else { value };
-                Val::Option(Some(Box::new(some.read(value, at)?)))
+                Val::Option(Some(Box::new(some.read_within(value, at, room)?)))
             }
             Self::Result(ok, err) => Val::Result(match (member(value, "ok"), member(value, "err")) {
-                (Some(value), _) => Ok(read_payload(ok.as_deref(), value, Path::Member(&at, "ok"))?),
-                (_, Some(value)) => Err(read_payload(err.as_deref(), value, Path::Member(&at, "err"))?),
+                (Some(value), _) => Ok(read_payload(ok.as_deref(), value, Path::Member(&at, "ok"), room)?),
+                (_, Some(value)) => Err(read_payload(err.as_deref(), value, Path::Member(&at, "err"), room)?),
                 _ => return Err(wrong()),
             }),
         })
@@ -257,12 +290,18 @@ fn member<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     value.as_object().filter(|members| members.len() == 1)?.get(name)
 }
 
-fn read_entry(key: &Shape, item: &Shape, entry: &Value, at: Path<'_>) -> Result<(Val, Val), Mismatch> {
+fn read_entry(
+    (key, item): (&Shape, &Shape),
+    entry: &Value,
+    at: Path<'_>,
+    room: &Room,
+) -> Result<(Val, Val), Mismatch> {
     let Some([first, second]) = entry.as_array().map(Vec::as_slice) else {
         let fits = "an array of a key and a value".to_owned();
         return Err(Mismatch::Wrong { at: at.to_string(), found: shown(entry), fits });
     };
-    Ok((key.read(first, Path::Item(&at, 0))?, item.read(second, Path::Item(&at, 1))?))
+    let key = key.read_within(first, Path::Item(&at, 0), room)?;
+    Ok((key, item.read_within(second, Path::Item(&at, 1), room)?))
 }
 
 /// Converts an object to all members of a record, or to all parameters.
@@ -270,6 +309,7 @@ pub(crate) fn read_members(
     fields: &[Field],
     members: &Map<String, Value>,
     at: Path<'_>,
+    room: &Room,
 ) -> Result<Vec<(String, Val)>, Mismatch> {
     let is_known = |name: &String| fields.iter().any(|field| field.name == *name);
     if let Some(name) = members.keys().find(|name| !is_known(name)) {
@@ -278,9 +318,13 @@ pub(crate) fn read_members(
     }
     let read = |field: &Field| {
         let at = Path::Member(&at, &field.name);
+        room.take_text(&field.name, at)?;
         let value = match members.get(&field.name) {
-            Some(value) => field.shape.read(value, at)?,
-            None if field.shape.has_null() => Val::Option(None),
+            Some(value) => field.shape.read_within(value, at, room)?,
+            None if field.shape.has_null() => {
+                room.take_values(1, at)?;
+                Val::Option(None)
+            }
             None => return Err(Mismatch::Missing { at: at.to_string(), fits: field.shape.to_string() }),
         };
         Ok((field.name.clone(), value))
@@ -292,6 +336,7 @@ fn read_variant(
     cases: &[(String, Option<Shape>)],
     value: &Value,
     at: Path<'_>,
+    room: &Room,
 ) -> Result<Option<Val>, Mismatch> {
     let case = |name: &str| cases.iter().find(|(known, _)| known == name);
     Ok(match value {
@@ -301,16 +346,21 @@ fn read_variant(
         Value::Object(members) if members.len() == 1 => {
             let found = members.iter().next().and_then(|(name, value)| Some((case(name)?, value)));
             let Some(((name, Some(shape)), value)) = found else { return Ok(None) };
-            let payload = shape.read(value, Path::Member(&at, name))?;
+            let payload = shape.read_within(value, Path::Member(&at, name), room)?;
             Some(Val::Variant(name.clone(), Some(Box::new(payload))))
         }
         _ => None,
     })
 }
 
-fn read_payload(shape: Option<&Shape>, value: &Value, at: Path<'_>) -> Result<Option<Box<Val>>, Mismatch> {
+fn read_payload(
+    shape: Option<&Shape>,
+    value: &Value,
+    at: Path<'_>,
+    room: &Room,
+) -> Result<Option<Box<Val>>, Mismatch> {
     match shape {
-        Some(shape) => Ok(Some(Box::new(shape.read(value, at)?))),
+        Some(shape) => Ok(Some(Box::new(shape.read_within(value, at, room)?))),
         None if value.is_null() => Ok(None),
         None => Err(Mismatch::Wrong { at: at.to_string(), found: shown(value), fits: "null".to_owned() }),
     }

@@ -84,7 +84,9 @@ impl Address {
         match text.split_once("://") {
             Some(("oci", rest)) => Reference::parse(rest).map(Self::Registry).map_err(wrong),
             Some(("https" | "http", _)) => FileAddress::parse(text).map(Self::File).map_err(wrong),
-            _ => Err(wrong("plugins come from oci:// and https:// addresses")),
+            _ => Err(wrong(
+                "it is no address of a plugin; write oci://REGISTRY/NAME:TAG, or one with https://",
+            )),
         }
     }
 

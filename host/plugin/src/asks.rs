@@ -208,7 +208,10 @@ impl Asks {
             Ask::new("shell", &shell.why).with("profile", std::slice::from_ref(&shell.profile))
         }));
         lines.extend(sampling.as_ref().map(|sampling| {
-            let budget = format!("{} calls, {} tokens", sampling.calls, sampling.tokens);
+            let counted =
+                |count: u32, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+            let budget =
+                format!("{}, {}", counted(sampling.calls, "call"), counted(sampling.tokens, "token"));
             Ask::new("sampling", &sampling.why).with("at most", &[budget])
         }));
         lines

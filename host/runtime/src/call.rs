@@ -308,8 +308,8 @@ fn run<T>(
         Err(error) => {
             tracing::debug!(component = &*component.name, "call failed: {error:?}");
             let fault = Fault::from_run(&error, &component.limits, state.meter.memory_refused);
-            let said = state.wasi.map(|wasi| wasi.said()).unwrap_or_default();
-            Err(fault.after(said, setup.uses.last_failure(), &error))
+            let (said, unset) = state.wasi.map(|wasi| wasi.last_words()).unwrap_or_default();
+            Err(fault.after(said, setup.uses.last_failure(), unset, &error))
         }
     }
 }
@@ -361,6 +361,8 @@ pub(super) enum By {
 pub(super) struct Noted {
     called: Result<ToolResult, ToolError>,
     notes: Vec<String>,
+    /// Remarks on the result or the error.
+    remarks: Vec<String>,
     by: By,
 }
 
@@ -382,7 +384,8 @@ impl Noted {
             Err(ToolError::Cancelled) => String::new(),
         };
         let notes = state.wasi.as_ref().map(|wasi| wasi.notes(&said)).unwrap_or_default();
-        Self { called, notes, by }
+        let remarks = state.wasi.as_ref().map(|wasi| wasi.remarks(&said, called.is_err()));
+        Self { called, notes, remarks: remarks.unwrap_or_default(), by }
     }
 
     pub(super) fn verdict(&self) -> Verdict {
@@ -395,9 +398,17 @@ impl Noted {
     /// Returns the result with the notes appended, which count toward no limit. For an error, the refusals
     /// carry them.
     pub(super) fn told(self) -> Result<ToolResult, ToolError> {
-        let Self { mut called, notes, .. } = self;
-        if let Ok(result) = &mut called {
-            result.content.extend(notes.into_iter().map(Content::Text));
+        let Self { mut called, notes, remarks, .. } = self;
+        match &mut called {
+            Ok(result) => result.content.extend(notes.into_iter().chain(remarks).map(Content::Text)),
+            Err(
+                ToolError::InvalidInput(said)
+                | ToolError::Denied(said)
+                | ToolError::NotFound(said)
+                | ToolError::TimedOut(said)
+                | ToolError::Failed(said),
+            ) => said.extend(remarks.iter().flat_map(|remark| ["\n", remark])),
+            Err(ToolError::Cancelled) => {}
         }
         called
     }

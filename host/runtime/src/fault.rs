@@ -86,7 +86,7 @@ pub enum Fault {
         hint: Option<String>,
     },
     /// The fault also ended the instance that retained resources for later calls.
-    #[error("{fault}; the instance that kept its resources ended with it, and {}", gone(*.handles))]
+    #[error("{fault}; its resources are lost, and {}", gone(*.handles))]
     Lost {
         /// Fault that ended the call.
         fault: Box<Fault>,
@@ -120,8 +120,8 @@ pub enum Fault {
 
 fn gone(handles: usize) -> String {
     match handles {
-        1 => "its handle is gone".to_owned(),
-        more => format!("its {more} handles are gone"),
+        1 => "its handle is invalid".to_owned(),
+        more => format!("its {more} handles are invalid"),
     }
 }
 
@@ -229,12 +229,20 @@ impl Fault {
     }
 
     /// Adds the guest's output, the last error that it got, and the explanation of a trap, if the guest caused the
-    /// fault. `error` is that of the run.
-    pub(super) fn after(self, said: String, failed: Option<String>, error: &wasmtime::Error) -> Self {
+    /// fault. `unset` is a note on variables that the output mentions, and `error` that of the run.
+    pub(super) fn after(
+        self,
+        said: String,
+        failed: Option<String>,
+        unset: Option<String>,
+        error: &wasmtime::Error,
+    ) -> Self {
         let is_guests = self.is_guests_own()
             || matches!(self, Self::Deadline(_) | Self::Waited(_) | Self::Memory(_) | Self::Stack);
         let failed = failed.filter(|_| self.is_guests_own());
         let hint = if matches!(self, Self::Trap(_)) { super::hints::of_trap(error, &said) } else { None };
+        let hints: Vec<_> = hint.into_iter().chain(unset).collect();
+        let hint = (!hints.is_empty()).then(|| hints.join("\n"));
         let tells = !said.is_empty() || failed.is_some() || hint.is_some();
         if is_guests && tells { Self::Printed { fault: Box::new(self), said, failed, hint } } else { self }
     }

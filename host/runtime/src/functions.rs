@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use http::Request;
-use scorpiox_component_json::{Field, Function, Handle, Outcome, Resources, Shape};
+use scorpiox_component_json::{Field, Function, Handle, Outcome, Resources, Shape, parse_arguments};
 use scorpiox_plugin::ImageType;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use wasmtime::Store;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component as Compiled, ComponentExportIndex, Func, Instance, InstancePre, Val};
@@ -194,7 +194,7 @@ impl Functions {
         let exported = exported
             .ok_or_else(|| ToolError::NotFound(format!("There is no function {name} in this component.")))?;
         let invalid = |why: String| ToolError::InvalidInput(format!("{why}."));
-        let read = || members(arguments).map_err(invalid);
+        let read = || parse_arguments(arguments).map_err(invalid);
         let given = match &exported.kind {
             Kind::Function(_) | Kind::Drop(_) => Given::Values(exported.arguments(arguments)?),
             Kind::Program => Given::Program(program::read(read()?).map_err(invalid)?),
@@ -236,7 +236,7 @@ impl Exported {
     /// Decodes the arguments of a call. Handles are still strings afterwards.
     pub(super) fn arguments(&self, arguments: &str) -> Result<Vec<Val>, ToolError> {
         let invalid = |why: String| ToolError::InvalidInput(format!("{why}."));
-        let arguments = members(arguments).map_err(invalid)?;
+        let arguments = parse_arguments(arguments).map_err(invalid)?;
         let Some(function) = self.function_type() else { return Ok(Vec::new()) };
         function.arguments(&arguments).map_err(|error| invalid(error.to_string()))
     }
@@ -397,13 +397,6 @@ pub(super) fn given(called: wasmtime::Result<()>, results: &[Val], function: &st
     }
     tracing::warn!("{function} gave its result, and failed when it cleaned up: {error:#}");
     Ok(())
-}
-
-fn members(arguments: &str) -> Result<Map<String, Value>, String> {
-    match serde_json::from_str(arguments).map_err(|error| error.to_string())? {
-        Value::Object(members) => Ok(members),
-        _ => Err("the arguments are not an object".to_owned()),
-    }
 }
 
 struct Found<'a> {

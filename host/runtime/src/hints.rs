@@ -16,6 +16,9 @@ const OF_LIBRARIES: [&str; 8] =
 const NO_STRING: &str = "expected a string";
 const IN_EXPORT: &str = "export_";
 
+/// componentize-py's glue ends a call like this if a value has another type than the world says.
+const NO_PYTHON_VALUE: &str = "called `Result::unwrap()` on an `Err` value: PyErr {";
+
 /// Returns the explanation of a trap after the output `said`, if there is one.
 pub(super) fn of_trap(error: &wasmtime::Error, said: &str) -> Option<String> {
     if let Some((_, stack)) = said.split_once(NO_STRING)
@@ -25,6 +28,14 @@ pub(super) fn of_trap(error: &wasmtime::Error, said: &str) -> Option<String> {
             "The JavaScript function threw or returned a value that is no string where its type has one: an `Error` that \
              nobody caught, `undefined`, a number. Throw texts (`throw String(error)`), as `tool` in the template of \
              `plugin new --lang js` does."
+                .to_owned(),
+        );
+    }
+    if said.contains(NO_PYTHON_VALUE) {
+        return Some(
+            "The Python function returned a value, or raised an `Err` with a value, of another type than the world says. \
+             For `-> result<T, E>`, return the T itself, not `Ok(…)`, and `raise Err(…)` with an E; do not return the \
+             `Err`."
                 .to_owned(),
         );
     }
@@ -80,6 +91,16 @@ mod tests {
         let told = panicked(&names(&["core::panicking::panic_fmt"])).expect("a panic");
         assert!(!told.contains("It came from"), "{told}");
         assert_eq!(panicked(&names(&["plugin::bad", "bad"])), None, "another trap");
+    }
+
+    #[test]
+    fn a_value_of_python_of_another_type_is_explained() {
+        let trap = || wasmtime::Error::from(wasmtime::Trap::UnreachableCodeReached);
+        let said = "thread '<unnamed>' (1) panicked at runtime/src/lib.rs:1662:66:\ncalled `Result::unwrap()` on an `Err` value: \
+                    PyErr { type: <class 'AttributeError'>, value: AttributeError(\"'Ok' object has no attribute 'count'\") }";
+        let told = of_trap(&trap(), said).expect("an explanation");
+        assert!(told.contains("not `Ok(…)`") && told.contains("`raise Err(…)`"), "{told}");
+        assert_eq!(of_trap(&trap(), "Traceback …\nValueError: boom"), None);
     }
 
     #[test]

@@ -106,7 +106,7 @@ fn run(
     let gave = in_instance(&mut kept, loaded, component, (exported, given), &mut turn.record);
     let gave = waiting(component, setup, gave)
         .map(|Gave { called, is_sound }| (Noted::new(called, By::Host, kept.store.data()), is_sound));
-    let (contexts, said) = kept.store.data_mut().pause(&component.name);
+    let (contexts, (said, unset)) = kept.store.data_mut().pause(&component.name);
     let meter = &kept.store.data().meter;
     setup.uses.took_memory(meter.used);
     let finished = match gave {
@@ -117,7 +117,7 @@ fn run(
         Err(error) => {
             tracing::debug!(component = &*component.name, "call failed: {error:?}");
             let fault = Fault::from_run(&error, &component.limits, meter.memory_refused);
-            Err(fault.after(said, setup.uses.last_failure(), &error))
+            Err(fault.after(said, setup.uses.last_failure(), unset, &error))
         }
     };
     match finished {

@@ -64,16 +64,16 @@ impl CallState {
         self.meter.memory_refused = false;
     }
 
-    /// Ends a call of a retained instance. Returns the state of the capabilities and the printed output.
-    /// Until the next call, the instance cannot reach anything.
-    pub(super) fn pause(&mut self, tool: &str) -> (Contexts, String) {
-        let mut said = String::new();
+    /// Ends a call of a retained instance. Returns the state of the capabilities, the printed output, and a note on
+    /// variables that it mentions. Until the next call, the instance cannot reach anything.
+    pub(super) fn pause(&mut self, tool: &str) -> (Contexts, (String, Option<String>)) {
+        let mut last_words = Default::default();
         if let Some(wasi) = &mut self.wasi {
             wasi.log(tool);
-            said = wasi.said();
+            last_words = wasi.last_words();
             wasi.rest();
         }
-        (self.contexts.take().expect(CALLS_ALONE), said)
+        (self.contexts.take().expect(CALLS_ALONE), last_words)
     }
 
     /// Returns the state of the capabilities at the end of a call.

@@ -1,16 +1,18 @@
 //! Progress line that is displayed during a long operation.
 
-use std::io::{Write as _, stderr};
+use std::io::{Write, stderr};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::shown::{one_line, terminal_columns};
+use crate::shown::{one_line, terminal_columns, visible};
 
 /// Delay before the line appears. Shorter operations show nothing.
 const PATIENCE: Duration = Duration::from_millis(300);
 /// Interval between updates.
 const STEP: Duration = Duration::from_secs(1);
+/// Delay before the only line where standard error is no terminal, as in a pipe or in CI.
+const PATIENCE_OF_LOGS: Duration = Duration::from_secs(5);
 /// Columns reserved for the elapsed time.
 const SECONDS: usize = 12;
 /// Columns reserved for the progress.
@@ -20,7 +22,8 @@ const FAR: usize = 22;
 pub struct Working(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Working {
-    /// Displays the operation and the elapsed seconds on standard error, if that is a terminal.
+    /// Displays the operation and the elapsed seconds on standard error. If that is no terminal, a single line names
+    /// an operation that takes longer than a few seconds.
     pub fn on(what: &str) -> Self {
         Self::shown(what, SECONDS, String::new)
     }
@@ -32,13 +35,20 @@ impl Working {
 
     fn shown(what: &str, besides: usize, far: impl Fn() -> String + Send + 'static) -> Self {
         let Some(columns) = terminal_columns(&stderr()) else {
-            return Self(None);
+            return Self::logged(visible(what));
         };
         let what = one_line(what, columns.saturating_sub(besides));
         let (end, ended) = channel();
         // If the thread cannot be created, the work proceeds without a progress line.
         let shown = thread::Builder::new().spawn(move || show(&what, &far, columns, &ended));
         Self(shown.ok().map(|thread| (end, thread)))
+    }
+
+    fn logged(what: String) -> Self {
+        let (end, ended) = channel();
+        let logged =
+            thread::Builder::new().spawn(move || log(&what, &ended, PATIENCE_OF_LOGS, &mut stderr()));
+        Self(logged.ok().map(|thread| (end, thread)))
     }
 }
 
@@ -48,6 +58,12 @@ impl Drop for Working {
             drop(end);
             let _ = thread.join();
         }
+    }
+}
+
+fn log(what: &str, ended: &Receiver<()>, patience: Duration, out: &mut dyn Write) {
+    if ended.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+        let _ = writeln!(out, "{what} …");
     }
 }
 
@@ -70,6 +86,9 @@ fn show(what: &str, far: &dyn Fn() -> String, columns: usize, ended: &Receiver<(
 pub fn size(bytes: u64) -> String {
     const KIB: u64 = 1024;
     const UNITS: [&str; 3] = ["KiB", "MiB", "GiB"];
+    if bytes == 1 {
+        return "1 byte".to_owned();
+    }
     if bytes < KIB {
         return format!("{bytes} bytes");
     }
@@ -85,6 +104,17 @@ pub fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_log_names_what_takes_long_once() {
+        let (end, ended) = channel();
+        let mut out = Vec::new();
+        log("compiling", &ended, Duration::ZERO, &mut out);
+        assert_eq!(String::from_utf8_lossy(&out), "compiling …\n");
+        drop(end);
+        log("compiling", &ended, Duration::from_secs(60), &mut out);
+        assert_eq!(String::from_utf8_lossy(&out), "compiling …\n", "what ends soon is not named");
+    }
 
     #[test]
     fn sizes_have_a_unit_and_a_tenth() {

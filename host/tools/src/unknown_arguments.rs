@@ -13,7 +13,8 @@ use crate::{Output, OutputContent, Tool};
 /// Tools whose unknown arguments might have been meant to change a command's behavior.
 const OF_COMMANDS: [&str; 2] = ["Bash", "BackgroundBash"];
 /// Tools that start, end or show something in another way than intended, if they do not have an argument.
-const OF_EFFECT: [&str; 5] = ["Bash", "BackgroundBash", "SetCallback", "KillBgTask", "ReadBgOutput"];
+const OF_EFFECT: [&str; 6] =
+    ["Bash", "BackgroundBash", "InvokeSkill", "KillBgTask", "ReadBgOutput", "SetCallback"];
 /// Arguments that some models add to commands for the user's information. They change nothing.
 const FOR_PEOPLE: [&str; 5] = ["description", "explanation", "reason", "title", "thought"];
 /// Maximum number of names reported.

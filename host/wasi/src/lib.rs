@@ -64,6 +64,8 @@ const MAX_RANDOM_BYTES: u64 = 1024 * 1024;
 /// Maximum number of captured bytes of standard error, and of standard output unless it is the result.
 const MAX_SAID_BYTES: usize = 64 * 1024;
 
+/// Beginning of the record of a request that failed.
+const REQUEST_FAILED: &str = "wasi:http had returned ";
 /// Maximum number of characters of the output that an error shows.
 const MAX_SAID_CHARS: usize = 8000;
 
@@ -113,7 +115,8 @@ impl WasiState {
             .stdin(wasmtime_wasi::p2::pipe::MemoryInputPipe::new(program.stdin))
             .stdout(stdout.clone())
             .stderr(stderr.clone())
-            .arg(source.name.as_str())
+            // A trial's name has a prefix.
+            .arg(source.name.rsplit('/').next().unwrap_or_default())
             .args(&program.args);
         note_grants(&source);
         let unreached = Unreached::new(&source);
@@ -177,6 +180,16 @@ impl WasiState {
         self.unreached.notes(said)
     }
 
+    /// Returns remarks for the reader of a result or an error with the text `said`: granted variables that are not set,
+    /// and for an error the reason of a request that failed, for which WASI has nothing but a code.
+    pub fn remarks(&self, said: &str, is_error: bool) -> Vec<String> {
+        let uses = &self.source.uses;
+        let failed = uses.last_failure().filter(|_| is_error && !uses.was_denied());
+        let why = failed.as_deref().and_then(|failed| failed.strip_prefix(REQUEST_FAILED));
+        let request = why.filter(|why| !said.contains(why)).map(|why| format!("[A request failed: {why}.]"));
+        self.unreached.unset(said).into_iter().chain(request).collect()
+    }
+
     /// Returns the end of the printed output, for an error.
     pub fn said(&self) -> String {
         let said = self
@@ -186,6 +199,13 @@ impl WasiState {
         let said = said.trim();
         let skipped = said.chars().count().saturating_sub(MAX_SAID_CHARS);
         said.chars().skip(skipped).collect()
+    }
+
+    /// Returns the end of the printed output, and a note on granted variables that it mentions and that are not set.
+    pub fn last_words(&self) -> (String, Option<String>) {
+        let said = self.said();
+        let unset = self.unreached.unset(&said);
+        (said, unset)
     }
 
     /// Returns a text of a result without the secrets that the component reads as variables.

@@ -34,6 +34,9 @@ pub(super) struct Unreached {
     has_variables: AtomicBool,
     time: AtomicBool,
     variables: AtomicBool,
+    /// Granted variables that the server's environment does not have.
+    unset: Mutex<Vec<String>>,
+    read_environment: AtomicBool,
 }
 
 impl Unreached {
@@ -51,6 +54,9 @@ impl Unreached {
         self.has_variables.store(has_variables, Ordering::Relaxed);
         self.time.store(false, Ordering::Relaxed);
         self.variables.store(false, Ordering::Relaxed);
+        let is_unset = |name: &&String| std::env::var_os(name).is_none();
+        *self.unset.lock() = source.approved.env.iter().filter(is_unset).cloned().collect();
+        self.read_environment.store(false, Ordering::Relaxed);
     }
 
     /// Records that the plugin read the fixed time.
@@ -64,6 +70,7 @@ impl Unreached {
 
     /// Records that the plugin read the environment.
     fn read_variables(&self) {
+        self.read_environment.store(true, Ordering::Relaxed);
         if !self.has_variables.load(Ordering::Relaxed) {
             self.variables.store(true, Ordering::Relaxed);
         }
@@ -84,6 +91,21 @@ impl Unreached {
         let why = "a plugin has no sockets; it can send requests by wasi:http, to hosts of [capabilities.web] in \
                    plugin.toml";
         self.uses.lock().denied(SOCKETS, kind, why, BUILT_IN);
+    }
+
+    /// Returns a note on granted variables that are not set, for the reader of a result or an error with the text
+    /// `said`. Only a text that mentions variables may result from that.
+    pub(super) fn unset(&self, said: &str) -> Option<String> {
+        let unset = self.unset.lock();
+        let is_read = self.read_environment.load(Ordering::Relaxed);
+        if !is_read || unset.is_empty() || !(names_a_variable(said) || names_one_of(said, &unset)) {
+            return None;
+        }
+        let is = if unset.len() == 1 { "is" } else { "are" };
+        Some(format!(
+            "[{} {is} granted to the plugin, and not set in the environment of this server.]",
+            unset.join(", ")
+        ))
     }
 
     /// Returns notes for the reader of a result with the text `said` about unavailable capabilities. Language
@@ -113,6 +135,12 @@ fn names_a_variable(text: &str) -> bool {
         letters >= 3 && word.contains('_') && !word.bytes().any(|byte| byte.is_ascii_lowercase())
     };
     words.any(|word| is_name(word) || word.to_ascii_lowercase().starts_with("environ"))
+}
+
+/// Reports whether one of the names is a word of a text.
+fn names_one_of(text: &str, names: &[String]) -> bool {
+    let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.any(|word| names.iter().any(|name| name == word))
 }
 
 /// Name of a TCP socket in messages.
@@ -231,6 +259,23 @@ mod tests {
         unreached.renew(&source);
         unreached.read_variables();
         assert!(unreached.notes("API_KEY").is_empty(), "of other variables nobody knows");
+    }
+
+    #[test]
+    fn a_granted_variable_that_is_not_set_is_told_where_it_may_matter() {
+        let mut source = WasiSource::nothing("plugin");
+        let env = vec!["SCORPIOXUNSET".to_owned(), "PATH".to_owned()];
+        source.approved = Arc::new(Approved { env, ..Approved::default() });
+        let unreached = Unreached::new(&source);
+        assert_eq!(unreached.unset("SCORPIOXUNSET"), None, "nothing was read");
+        unreached.read_variables();
+        let note = "[SCORPIOXUNSET is granted to the plugin, and not set in the environment of this server.]";
+        for said in ["environment variable not found", "KeyError: 'SCORPIOXUNSET'", "API_KEY is missing"] {
+            assert_eq!(unreached.unset(said).as_deref(), Some(note), "{said}");
+        }
+        assert_eq!(unreached.unset("7"), None, "languages read variables by themselves");
+        unreached.renew(&source);
+        assert_eq!(unreached.unset("SCORPIOXUNSET"), None, "another call");
     }
 
     #[test]

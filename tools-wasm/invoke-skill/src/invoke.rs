@@ -7,7 +7,7 @@ use scorpiox_tool_kit::{Args, Failure, Output};
 
 use crate::arguments::{self, Given};
 use crate::catalogue::{self, Catalogue, SKILL_FILE, Skill};
-use crate::nearest::nearest;
+use crate::nearest::{meant, nearest};
 use crate::{Caller, MAX_SKILL_BYTES, ReadError, Scope, Skills, description, file, front_matter, hygiene};
 
 /// Characters of a result that are reserved for the block around the instructions and for notes, in addition
@@ -283,6 +283,9 @@ fn unknown(skills: &impl Skills, catalogue: &Catalogue, name: &str) -> String {
     text + &suggestion(skills, catalogue, name)
 }
 
+/// Maximum length of a name that is not compared with others, since few edits make any of it.
+const SHORT: usize = 2;
+
 /// Suggests available names.
 fn suggestion(skills: &impl Skills, catalogue: &Catalogue, wanted: &str) -> String {
     let caller = skills.asked_by();
@@ -290,7 +293,14 @@ fn suggestion(skills: &impl Skills, catalogue: &Catalogue, wanted: &str) -> Stri
     let names: Vec<&str> = usable.map(|skill| skill.name.as_str()).collect();
     match names.len() {
         0 => "No skills are installed. A skill is a file ./.scorpiox/skills/<name>/SKILL.md.".to_owned(),
-        1..=FEW => format!("Installed: {}.", names.join(", ")),
+        1..=FEW => {
+            let lower = wanted.to_lowercase();
+            let same = names.iter().copied().find(|name| name.to_lowercase() == lower);
+            let similar = || meant(&lower, &names).filter(|_| lower.chars().count() > SHORT);
+            let meant =
+                same.or_else(similar).map_or_else(String::new, |name| format!("Did you mean {name}? "));
+            format!("{meant}Installed: {}.", names.join(", "))
+        }
         count => {
             let complete = description::describe(skills, &catalogue.skills).is_complete();
             let others = if complete {

@@ -59,6 +59,10 @@ pub fn read(text: &str) -> Result<Document, YamlError> {
     let mut tree = Tree::default();
     for event in Parser::new_from_str(text) {
         let (event, _) = event.map_err(|error| {
+            if let Some(line) = tabbed(text) {
+                let line = line + FENCE;
+                return YamlError::Syntax(format!("line {line}: a tab; YAML takes spaces between its words"));
+            }
             let at = error.marker();
             YamlError::Syntax(format!(
                 "line {}, column {}: {}",
@@ -79,6 +83,15 @@ pub fn read(text: &str) -> Result<Document, YamlError> {
         Some(_) => return Err(YamlError::Syntax("it is not made of \"key: value\" lines".to_owned())),
     };
     Ok(Document { members, repeated: tree.repeated })
+}
+
+/// Returns the number of the first line with a tab in its indentation or after its colon, which no parser explains.
+fn tabbed(text: &str) -> Option<usize> {
+    let has_tab = |line: &str| {
+        let indentation = &line[..line.len() - line.trim_start().len()];
+        indentation.contains('\t') && !line.trim_start().is_empty() || line.contains(":\t")
+    };
+    text.lines().position(has_tab).map(|index| index + 1)
 }
 
 /// An unfinished list or mapping, and its anchor (0: none).
@@ -272,6 +285,15 @@ mod tests {
 
     fn json(text: &str) -> String {
         serde_json::to_string(&Value::Map(read(text).expect("readable").members)).expect("serialises")
+    }
+
+    #[test]
+    fn a_tab_is_named_with_its_line() {
+        for (text, line) in [("name:\tx", 2), ("a: b\n\tc: d", 3), ("a:\n  - b\n \t- c", 4)] {
+            let expected = format!("line {line}: a tab; YAML takes spaces between its words");
+            assert_eq!(read(text), Err(YamlError::Syntax(expected)), "{text:?}");
+        }
+        assert!(matches!(read("a: [\tb"), Err(YamlError::Syntax(why)) if !why.contains("a tab")));
     }
 
     fn limit(text: &str) -> String {

@@ -34,7 +34,8 @@ pub fn init(path: &Path, name: Option<&PluginName>, out: Option<&Path>, policy: 
     let name = name.cloned().map_or_else(own, Ok)?;
     check_exports(&anatomy).with_context(|| format!("{} cannot be a plugin", path.display()))?;
     let file = path.file_name().unwrap_or_default().to_str().context("the name of the file is no UTF-8")?;
-    let translated = policy.map(foreign_policy::read).transpose()?.unwrap_or_default();
+    let mut translated = policy.map(foreign_policy::read).transpose()?.unwrap_or_default();
+    translated.drop_unused(|ask| uses(&anatomy, ask));
     let draft = Draft::of(&anatomy, &name, file, &translated);
     let beside = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = out.unwrap_or(beside);
@@ -61,13 +62,23 @@ pub fn init(path: &Path, name: Option<&PluginName>, out: Option<&Path>, policy: 
     let said = format!("{} is a draft.{missing} Then: scorpiox-code plugin add {folder}", manifest.display());
     terminal::print(&Shown::text(&format!("{}\n", wrapped(&said, columns()).join("\n"))));
     if !translated.left_out.is_empty() {
-        let mut text = "\nNot granted, because plugin.toml cannot say it\n".to_owned();
+        let mut text = "\nNot requested\n".to_owned();
         for line in &translated.left_out {
             rows(&mut text, "  ", line, MAX_ROWS);
         }
         terminal::print(&Shown::text(&text));
     }
     Ok(())
+}
+
+/// Returns `true` if an import of the component reaches something by this capability.
+fn uses(anatomy: &Anatomy, ask: &str) -> bool {
+    anatomy.imports.iter().any(|name| {
+        // Settings include the granted variables.
+        requests(name).contains(&ask)
+            || ask == "env" && name.starts_with("wasi:config/")
+            || matches!(import(name), Import::By(by) | Import::Needs(by) if by == ask)
+    })
 }
 
 /// Creates a file that must not exist yet.
@@ -185,15 +196,20 @@ fn details(ask: &str) -> &'static str {
     }
 }
 
-/// Appends an example entry for each function.
+/// Appends an example entry for the first function, and an entry for each function that needs another name.
 fn tools(text: &mut String, functions: &[String], plugin: &PluginName) {
     if functions.is_empty() {
         return;
     }
-    text.push_str("\n# What the types cannot say of a function; `rename`, `skip` and `description` are there as well.\n");
-    for name in functions.iter().take(MAX_TOOLS) {
-        let rename =
-            if plugin.fits_tool(name) { "" } else { "# rename = \"\"  # its own name cannot be a tool's\n" };
+    text.push_str(
+        "\n# A table says what the types cannot say of a function; `rename`, `skip` and `description` are keys, too.\n",
+    );
+    for (index, name) in functions.iter().take(MAX_TOOLS).enumerate() {
+        let fits = plugin.fits_tool(name);
+        if index > 0 && fits {
+            continue;
+        }
+        let rename = if fits { "" } else { "# rename = \"\"  # its own name cannot be a tool's\n" };
         let is_bare = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
         let key = if is_bare { name.clone() } else { toml::Value::from(name.as_str()).to_string() };
         let _ = write!(text, "# [tools.{key}]\n{rename}# read_only = true\n");
@@ -279,7 +295,28 @@ mod tests {
             manifest.capabilities.env.is_some() && manifest.capabilities.clock.is_some(),
             "{uncommented}"
         );
-        assert!(manifest.tools["f1"].read_only, "{uncommented}");
+        assert!(manifest.tools["f0"].read_only && manifest.tools.len() == 1, "{uncommented}");
+    }
+
+    #[test]
+    fn a_policy_grants_nothing_that_no_import_uses() {
+        let anatomy = anatomy(&["wasi:config/store@0.2.0-rc.1", "wasi:filesystem/types@0.2.3"], 1);
+        let mut policy = Translated {
+            asks: ["env", "files", "web"].map(|ask| (ask, String::new())).into(),
+            ..Translated::default()
+        };
+        policy.drop_unused(|ask| uses(&anatomy, ask));
+        assert_eq!(policy.asks.into_keys().collect::<Vec<_>>(), ["env", "files"]);
+        assert_eq!(policy.left_out, ["web: the component imports nothing that uses it"]);
+    }
+
+    #[test]
+    fn functions_whose_names_cannot_be_those_of_tools_have_their_own_entries() {
+        let plugin = PluginName::try_from("demo".to_owned()).expect("a name");
+        let mut text = String::new();
+        tools(&mut text, &["a".to_owned(), "b".to_owned(), "x".repeat(64)], &plugin);
+        assert_eq!(text.matches("# [tools.").count(), 2, "{text}");
+        assert!(text.contains(&format!("# [tools.{}]\n# rename", "x".repeat(64))), "{text}");
     }
 
     #[test]

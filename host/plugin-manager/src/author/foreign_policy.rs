@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use scorpiox_plugin::{Limits, WORKSPACE};
 use scorpiox_policy::{HostRule, Source};
 
@@ -45,7 +45,10 @@ pub(super) fn read(path: &Path) -> Result<Translated> {
 
 fn translate(text: &str) -> Result<Translated> {
     let mut found = Translated::default();
-    for (key, value) in members(&parse(text)?, "it")? {
+    let policy = parse(text)?;
+    let parts = members(&policy, "it")?;
+    ensure!(!parts.is_empty(), "it is empty; name a policy.yaml with `permissions`, or leave --policy out");
+    for (key, value) in parts {
         match key.as_str() {
             "version" | "description" => {}
             "permissions" => found.permissions(value)?,
@@ -86,8 +89,20 @@ fn array<T: Into<toml::Value>>(values: impl IntoIterator<Item = T>) -> toml::Val
 }
 
 impl Translated {
+    /// Drops the capabilities that the component cannot use, and names them.
+    pub(super) fn drop_unused(&mut self, is_used: impl Fn(&str) -> bool) {
+        let left_out = &mut self.left_out;
+        self.asks.retain(|ask, _| {
+            let keeps = is_used(ask);
+            if !keeps {
+                left_out.push(format!("{ask}: the component imports nothing that uses it"));
+            }
+            keeps
+        });
+    }
+
     fn unknown(&mut self, key: &str) {
-        self.left_out.push(format!("{key}: it is not known here"));
+        self.left_out.push(format!("{key}: plugin.toml has nothing like it"));
     }
 
     fn permissions(&mut self, permissions: &Node) -> Result<()> {
@@ -156,7 +171,7 @@ impl Translated {
                             members(item, &at)?.iter().map(|(key, value)| (key.as_str(), value)).collect();
                         let other = item.keys().find(|key| !known.contains(key));
                         let outcome = match other {
-                            Some(other) => Err(format!("the key {other} is not known here")),
+                            Some(other) => Err(format!("plugin.toml has nothing like its key {other}")),
                             None => translate(&item),
                         };
                         match outcome {
@@ -325,7 +340,7 @@ permissions:
             ("{uri: 'fs://data/**', access: [read]}", "is neither workspace nor an absolute path"),
             ("{uri: 'fs:///srv/../etc', access: [read]}", "is neither workspace nor an absolute path"),
             ("{uri: 'http://a', access: [read]}", "is no address of files"),
-            ("{uri: 'fs:///srv', access: [read], mode: x}", "the key mode is not known here"),
+            ("{uri: 'fs:///srv', access: [read], mode: x}", "plugin.toml has nothing like its key mode"),
         ] {
             let said = storage(item);
             assert!(
@@ -338,7 +353,7 @@ permissions:
             ("{network: {allow: [{host: 'ftp://a.example.com'}]}}", "ftp:// is no way to the web"),
             (
                 "{network: {allow: [{cidr: 10.0.0.0/8}]}}",
-                "permissions.network.allow[0]: the key cidr is not known",
+                "permissions.network.allow[0]: plugin.toml has nothing like its key cidr",
             ),
             (
                 "{network: {allow: [{host: a.b}], deny: [{host: c.a.b}]}}",
@@ -350,13 +365,20 @@ permissions:
                 "permissions.resources.limits.cpu: it is a share of processors",
             ),
             ("{resources: {limits: {memory: lots}}}", "it is no size"),
-            ("{resources: {limits: {disk: 1}}}", "permissions.resources.limits.disk: it is not known here"),
-            ("{ipc: {allow: []}}", "permissions.ipc: it is not known here"),
+            (
+                "{resources: {limits: {disk: 1}}}",
+                "permissions.resources.limits.disk: plugin.toml has nothing like it",
+            ),
+            ("{ipc: {allow: []}}", "permissions.ipc: plugin.toml has nothing like it"),
         ] {
             let said = left_out(&format!("permissions: {permissions}"));
             assert!(said.contains(expected), "{permissions}: {said}");
         }
-        assert_eq!(left_out("owner: me"), "owner: it is not known here");
+        for empty in ["", "# nothing\n", "{}"] {
+            let error = translate(empty).expect_err("an error").to_string();
+            assert!(error.starts_with("it is empty"), "{empty:?}: {error}");
+        }
+        assert_eq!(left_out("owner: me"), "owner: plugin.toml has nothing like it");
         let capped = translate("permissions: {resources: {limits: {memory: 1Gi}}}").expect("a policy");
         assert_eq!(capped.limits, "[limits]\nmemory_mib = 256\n");
         assert!(capped.left_out[0].contains("it is 1024 MiB, and a plugin has at most 256"), "{capped:?}");

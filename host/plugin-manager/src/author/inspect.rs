@@ -130,15 +130,17 @@ fn component(anatomy: &Anatomy, path: &Path, check: impl FnOnce() -> Result<()>)
 fn of_module(anatomy: &Anatomy, bytes: &[u8], path: &Path, check: impl FnOnce() -> Result<()>) -> String {
     let imports = anatomy.imports.iter().map(|name| (name.clone(), String::new()));
     let exports = anatomy.exports.iter().map(|export| (export.name.clone(), export.kind.clone()));
-    let own = list("It imports", imports) + &list("It exports", exports);
-    let below = match file::anatomy(bytes) {
+    match file::anatomy(bytes) {
+        // The component has imports and exports of its own, which its users see.
         Ok(made) => {
-            "\n`scorpiox-code plugin add` makes a component of it.\n".to_owned()
+            "\n`scorpiox-code plugin add` makes this component of it:\n".to_owned()
                 + &component(&made, path, check)
         }
-        Err(why) => format!("\n{}\n", sentence(&format!("It cannot be a plugin: {why:#}"))),
-    };
-    own + &below
+        Err(why) => {
+            let own = list("It imports", imports) + &list("It exports", exports);
+            own + &format!("\n{}\n", sentence(&format!("It cannot be a plugin: {why:#}")))
+        }
+    }
 }
 
 /// Lists the tools that the component would have.

@@ -26,7 +26,7 @@ pub fn new_skill(name: &str, parent: &Path) -> Result<()> {
     let folder = parent.join(name);
     write(&folder, name)?;
     terminal::print(&Shown::text(&format!(
-        "Created {}. Edit its description and its instructions, then run:\n\
+        "Created {}.\nEdit its description and its instructions, then run:\n\
          \x20 scorpiox-code skills check {}\n",
         folder.join(SKILL).display(),
         as_word(&folder)

@@ -440,8 +440,8 @@ fn hints(tool: &serde_json::Value) -> String {
     let hints = &tool["hints"];
     let says = |name: &str, yes, no| if hints[name] == true { yes } else { no };
     [
-        says("read_only", "says that it changes nothing", "may change something"),
-        says("destructive", "and destroy something", ""),
+        says("read_only", "says that it changes nothing", "may change things"),
+        says("destructive", "and destroy them", ""),
     ]
     .join(" ")
     .trim_end()

@@ -32,7 +32,7 @@ pub fn pack(folder: &Path, out: Option<&Path>) -> Result<PathBuf> {
     let bytes = package.to_bytes()?;
     let out = out.map_or_else(|| PathBuf::from(package.file_name()), Path::to_owned);
     put_new(&out, &bytes, MAX_PACKAGE_BYTES, "give the plugin another version, or remove the file")?;
-    let mut text = format!("{}: {}, sha256 {}\n", out.display(), size(bytes.len() as u64), digest(&bytes));
+    let mut text = format!("{}: {}\n  sha256 {}\n", out.display(), size(bytes.len() as u64), digest(&bytes));
     let others: Vec<_> = package.files().map(|(name, _)| one_line(name, MAX_NAME)).collect();
     let has = [&[MANIFEST.to_owned(), package.manifest().component.clone()][..], &others].concat();
     listed(&mut text, "It has", &has);

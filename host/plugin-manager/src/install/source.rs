@@ -15,6 +15,7 @@ use scorpiox_plugin::{
 use scorpiox_policy::Policy;
 use scorpiox_signature::{MAX_SIGNATURE_BYTES, PublicKey, SIGNATURE_SUFFIX, Signature, Statement, digest};
 use scorpiox_terminal as terminal;
+use scorpiox_terminal::one_line;
 use scorpiox_tools::plugins::{comments, exported, own_comments};
 
 use crate::install::look::looked_into;
@@ -28,6 +29,8 @@ const NAME_ONE: &str = "name a component (.wasm), a pack (.plugin), or a folder 
 const MODULE: [u8; 8] = *b"\0asm\x01\0\0\0";
 /// Directory with the plugin's WIT types, if it is supplied next to the component.
 const WIT: &str = "wit";
+/// Maximum width of another file's name in an error, in columns.
+const MAX_SHOWN_NAME: usize = 60;
 /// Number of bytes needed to tell a pack from a component.
 const HEAD_BYTES: u64 = 512;
 
@@ -373,14 +376,26 @@ pub(crate) fn suffixed(path: &Path) -> PathBuf {
 
 /// Reports that a folder has no component yet, with the command that builds it.
 fn not_built(folder: &Path, component: &Path) -> String {
-    let component = component.display();
+    let manifest = folder.join(MANIFEST);
+    let (component, manifest) = (component.display(), manifest.display());
+    if let Some(other) = built_instead(folder) {
+        return format!("{component} does not exist, and {other} does; correct `component` in {manifest}");
+    }
     if is_buildable(folder) {
         return format!("{component} is not built; build it with: make -C {}", as_word(folder));
     }
-    format!(
-        "{component} does not exist; build it, or correct `component` in {}",
-        folder.join(MANIFEST).display()
-    )
+    format!("{component} does not exist; build it, or correct `component` in {manifest}")
+}
+
+/// Returns the name of the only WebAssembly file in a folder.
+fn built_instead(folder: &Path) -> Option<String> {
+    let entries = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+    let mut found = entries.filter(|path| path.extension().is_some_and(|extension| extension == "wasm"));
+    let first = found.next().filter(|path| path.is_file())?;
+    if found.next().is_some() {
+        return None;
+    }
+    Some(one_line(&first.file_name()?.to_string_lossy(), MAX_SHOWN_NAME))
 }
 
 /// Returns `true` if `make` builds the folder.
@@ -410,8 +425,21 @@ fn missing(path: &Path, error: &std::io::Error) -> anyhow::Error {
             let folder = folder.display();
             anyhow!("{} does not exist; name a folder with {MANIFEST}, such as {folder}", path.display())
         }
+        None if is_like_address(path) => {
+            let path = path.display();
+            anyhow!("{path} does not exist; {NAME_ONE}; for a registry, write oci://{path}")
+        }
         None => anyhow!("{} does not exist; {NAME_ONE}", path.display()),
     }
+}
+
+/// Returns `true` if a path that does not exist reads like a place in a registry: `ghcr.io/a/b:1`.
+fn is_like_address(path: &Path) -> bool {
+    let host = path.to_str().and_then(|path| path.split_once('/')).map(|(host, _)| host);
+    host.is_some_and(|host| {
+        let name = host.split(':').next().unwrap_or_default();
+        !name.starts_with('.') && (name.contains('.') || name == "localhost") && !Path::new(host).exists()
+    })
 }
 
 /// Reads a manifest, without loading more than the maximum size into memory.
@@ -496,6 +524,13 @@ mod tests {
             folder.join(MANIFEST).display()
         );
         assert_eq!(refused(&folder), expected);
+        fs::write(folder.join("component.wasm"), "").expect("writes");
+        let expected = format!(
+            "{component} does not exist, and component.wasm does; correct `component` in {}",
+            folder.join(MANIFEST).display()
+        );
+        assert_eq!(refused(&folder), expected);
+        fs::remove_file(folder.join("component.wasm")).expect("removed");
         fs::write(folder.join("Makefile"), "").expect("writes");
         let expected = format!("{component} is not built; build it with: make -C '{}'", folder.display());
         assert_eq!(refused(&folder), expected);
@@ -506,6 +541,14 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         let none = home.path().join("none");
         assert_eq!(refused(&none), format!("{} does not exist; {NAME_ONE}", none.display()));
+        for (path, is_one) in [
+            ("registry.example/a/b:1", true),
+            ("localhost:5000/a", true),
+            ("./a.b/c", false),
+            ("a/b.c", false),
+        ] {
+            assert_eq!(refused(Path::new(path)).ends_with(&format!("write oci://{path}")), is_one, "{path}");
+        }
         fs::write(home.path().join(MANIFEST), TOML).expect("writes");
         let folder = home.path().display();
         let expected =

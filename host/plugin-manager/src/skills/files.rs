@@ -10,6 +10,7 @@ use scorpiox_fs::{Folder, Kind, is_plain};
 use scorpiox_plugin::archive::{self, Entry, check_form, entries};
 use scorpiox_plugin::package::MAX_PACKAGE_BYTES;
 use scorpiox_plugin::{Fingerprint, MANIFEST};
+use scorpiox_terminal::size;
 use scorpiox_text::{folded, is_deceptive};
 use scorpiox_workspace_config::SKILL_FILE;
 
@@ -131,7 +132,7 @@ impl SkillFiles {
         ensure!(is_skill, "it has no {SKILL_FILE}");
         ensure!(self.0.len() <= MAX_FILES, "it has more than {MAX_FILES} files");
         let bytes = self.size();
-        ensure!(bytes <= MAX_SKILL_BYTES, "it has {bytes} bytes; the limit is {MAX_SKILL_BYTES}");
+        ensure!(bytes <= MAX_SKILL_BYTES, "it has {}; the limit is {}", size(bytes), size(MAX_SKILL_BYTES));
         let mut seen = BTreeSet::new();
         for name in self.0.keys() {
             check_path(name).map_err(|fault| anyhow!("{name:?} {fault}"))?;
@@ -219,7 +220,11 @@ impl Reading {
         let file = opened.file(inside).with_context(|| name.clone())?;
         file.take(left + 1).read_to_end(&mut bytes).with_context(|| name.clone())?;
         self.bytes += bytes.len() as u64;
-        ensure!(self.bytes <= MAX_SKILL_BYTES, "it has more than {MAX_SKILL_BYTES} bytes, with {name}");
+        ensure!(
+            self.bytes <= MAX_SKILL_BYTES,
+            "it has more than {}, with {name}; keep what is built (target/, node_modules/) out of the skill's folder",
+            size(MAX_SKILL_BYTES)
+        );
         self.files.insert(name, bytes);
         Ok(())
     }
@@ -365,7 +370,7 @@ mod tests {
             .and_then(|file| file.set_len(MAX_SKILL_BYTES))
             .expect("a file");
         let error = format!("{:#}", SkillFiles::read(home.path()).expect_err("an error"));
-        assert!(error.contains("it has more than "), "{error}");
+        assert!(error.contains("it has more than 132.2 MiB, with large; keep what is built"), "{error}");
     }
 
     #[test]

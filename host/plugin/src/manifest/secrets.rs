@@ -41,7 +41,7 @@ impl Manifest {
             if what_for.trim().is_empty() {
                 return Err(wrong(
                     format!("secrets.{name} is empty"),
-                    "say what for: a person decides by it",
+                    "say what for: the user decides by this sentence",
                 ));
             }
             if self.config.contains_key(name.as_str()) {

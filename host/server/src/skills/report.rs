@@ -93,8 +93,8 @@ fn summary(library: &Library<'_>) -> String {
 fn audience(skill: &Skill) -> &'static str {
     match (skill.for_models, skill.for_people) {
         (true, true) => "",
-        (true, false) => ", for models alone",
-        (false, true) => ", for people alone",
+        (true, false) => ", only for models",
+        (false, true) => ", only for people",
         (false, false) => ", for nobody",
     }
 }
@@ -143,13 +143,22 @@ fn given(skill: &Skill) -> &'static str {
     }
 }
 
+/// Result of the checks that the installers of skills and plugins make.
+#[derive(Debug, Default)]
+pub struct Installable {
+    /// Reason why the component in the skill's folder cannot run.
+    pub component: Option<String>,
+    /// Warnings about files and names.
+    pub warnings: Vec<String>,
+}
+
 /// Checks the skills of a folder, and returns `true` if all of them work.
 ///
-/// `component` checks the component in a skill's folder, which is the task of the plugin installer.
+/// `installable` makes the checks of an installation, for a skill's name and folder.
 pub fn check(
     library: &Library<'_>,
     folder: &Path,
-    component: impl Fn(&Path) -> Result<(), String>,
+    installable: impl Fn(&str, &Path) -> Installable,
 ) -> (Shown, bool) {
     let catalogue = &library.catalogue;
     let mut out = String::new();
@@ -172,8 +181,13 @@ pub fn check(
         if let Some((file, end)) = file.and_then(|file| Some((file.clone(), fs::read_link(file).ok()?))) {
             say(&mut out, 2, &format!("{} is a link to {}", file.display(), end.display()));
         }
-        let checked = library.source(skill).map_or(Ok(()), |source| component(&source.path));
-        if let Err(why) = checked {
+        let checked = library.source(skill).map(|source| installable(&skill.name, &source.path));
+        let Installable { component, warnings: others } = checked.unwrap_or_default();
+        warnings += others.len();
+        for warning in others {
+            say(&mut out, 2, &format!("warning: {warning}"));
+        }
+        if let Some(why) = component {
             fails(&mut out, format!("{}: its component cannot run: {why}", skill.name));
         }
     }

@@ -96,7 +96,7 @@ fn what_can_be_no_plugin_is_refused_and_changes_nothing() {
     let cases: [(&str, &[u8], &str); 7] = [
         ("", b"", "it is empty"),
         ("", b"#!/bin/sh\n", "it is not a WebAssembly component"),
-        ("", &core, "it is a core module, not a component, and does not say what its types are"),
+        ("", &core, "it is a core module, not a component, and contains no WIT types"),
         ("", &binary, "what is compiled elsewhere is not run"),
         ("", &broken, "kinds cannot be a plugin"),
         (
@@ -364,7 +364,10 @@ fn what_was_typed_before_the_question_does_not_answer_it() {
     // Complete lines, and the beginning of a line.
     for before in ["y\n", "y\ny\nyes\n", "\ny\n", "y"] {
         let (added, screen) = at_a_terminal(&program, &["plugin", "add", &folder], before, "\n");
-        assert!(!added && screen.contains("kinds does not run"), "{before:?}: {screen}");
+        assert!(
+            !added && screen.contains("kinds is installed and waits for approval"),
+            "{before:?}: {screen}"
+        );
         assert_eq!(status(&program), "kinds  waits for approval\n", "{before:?}");
     }
 }
@@ -495,7 +498,7 @@ fn what_takes_the_place_of_an_approved_plugin_says_so() {
     let (_, out, _) = program.run(&["plugin", "approve", "kinds"]);
     assert!(out.contains("\n  + web, hosts: b.example.com\n"), "{out}");
     let (_, out, _) = program.run(&["plugin", "remove", "kinds"]);
-    assert!(out.contains("for whatever plugin has its name next"), "{out}");
+    assert!(out.contains("Its stored data is kept, for the next plugin of this name"), "{out}");
 }
 
 #[test]

@@ -143,7 +143,10 @@ fn what_cannot_be_had_or_is_no_plugin_is_said_and_nothing_is_installed() {
     }
     for (address, why) in [
         ("http://plugins.example.com/x.plugin", "anybody on the way could change what http brings"),
-        ("ftp://plugins.example.com/x.plugin", "plugins come from oci:// and https:// addresses"),
+        (
+            "ftp://plugins.example.com/x.plugin",
+            "it is no address of a plugin; write oci://REGISTRY/NAME:TAG, or one with https://",
+        ),
         ("oci://registry.example.com", "write oci://REGISTRY/NAME:TAG"),
         ("oci://registry.example.com/a@sha256:12", "stands sha256: with 64 digits"),
     ] {

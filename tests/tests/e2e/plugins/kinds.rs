@@ -27,6 +27,17 @@ fn every_function_that_json_can_call_is_a_tool() {
 }
 
 #[test]
+fn arguments_that_take_much_more_memory_than_their_text_are_refused() {
+    let (_program, mut server) = with_kinds("");
+    let points = json!({ "value": vec![json!({"x": 0, "y": 0}); 195_000] });
+    let result = server.call("kinds.echo.points", points);
+    let text = refused(&result);
+    assert!(text.contains("the arguments take more than 128 MiB of memory"), "{text}");
+    let result = server.call("kinds.echo.points", json!({ "value": vec![json!({"x": 0, "y": 0}); 1000] }));
+    assert_ne!(result["isError"], true, "{result}");
+}
+
+#[test]
 fn values_of_every_type_come_back_as_they_were_sent() {
     let (_program, mut server) = with_kinds("");
     let mut echo = |function: &str, arguments: Value| {

@@ -242,7 +242,7 @@ fn a_program_for_preview_one_is_adapted_and_runs() {
     assert!(failed["content"][0]["text"].as_str().expect("a text").contains("exit code 3."), "{failed}");
     let library = wat::parse_str(PREVIEW_ONE.replace("_start", "other")).expect("a module");
     let (added, _, err) = program.run(&["plugin", "add", &source(&program, "old", "", &library)]);
-    assert!(!added.success() && err.contains("is no program (it has no `_start`)"), "{err}");
+    assert!(!added.success() && err.contains("is not a program (no `_start`)"), "{err}");
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn inspect_says_of_any_file_what_it_is() {
         (func $run (result (result)) (canon lift (core func $i \"run\")))
         (instance $program (export \"run\" (func $run)))
         (export \"wasi:cli/run@0.2.3\" (instance $program)))";
-    let files: [(&str, Vec<u8>, &[&str]); 9] = [
+    let files: [(&str, Vec<u8>, &[&str]); 10] = [
         (
             "draft.wasm",
             wat::parse_str(run).expect("a component"),
@@ -288,7 +288,7 @@ fn inspect_says_of_any_file_what_it_is() {
         (
             "core.wasm",
             fs::read(core).expect("the core module"),
-            &["a core module that says its types", "makes a component of it", "  divide\n"],
+            &["a core module that says its types", "makes this component of it", "  divide\n"],
         ),
         (
             "old.wasm",
@@ -297,13 +297,21 @@ fn inspect_says_of_any_file_what_it_is() {
                 "a program for WASI preview 1",
                 "  run\n",
                 "takes args (a list of strings) and stdin (a string), and gives what it prints",
-                "makes a component of it",
+                "makes this component of it",
             ],
         ),
         (
             "plain.wasm",
             wat::parse_str("(module)").expect("a module"),
             &["a core module, 8 bytes", "It cannot be a plugin: it is a core module"],
+        ),
+        (
+            "web.wasm",
+            wat::parse_str("(module (import \"env\" \"emscripten_x\" (func)))").expect("a module"),
+            &[
+                "  env.emscripten_x\n",
+                "imports env.emscripten_x, which nothing here provides: compilers for the web",
+            ],
         ),
         ("a.txt", b"package a:b;\n".to_vec(), &["a.txt: a text, and no WebAssembly, 13 bytes"]),
         ("a.elf", b"\x7fELF\x02\x01".to_vec(), &["code for a processor, and no WebAssembly"]),
@@ -376,9 +384,9 @@ fn a_draft_requests_what_a_policy_of_wassette_allows_and_names_the_rest() {
     assert!(drafted.success(), "{out}{err}");
     let said = one_line(&out);
     assert!(said.contains("Fill in `why` of files, web"), "{out}");
-    assert!(said.contains("Not granted, because plugin.toml cannot say it"), "{out}");
+    assert!(said.contains("Not requested"), "{out}");
     assert!(said.contains("permissions.network.allow[1]: host \"*\" stands for every host"), "{out}");
-    assert!(said.contains("permissions.ipc: it is not known here"), "{out}");
+    assert!(said.contains("permissions.ipc: plugin.toml has nothing like it"), "{out}");
     let path = program.workspace().join("made/plugin.toml");
     let draft = fs::read_to_string(&path).expect("the draft");
     assert!(

@@ -413,6 +413,25 @@ fn an_older_version_is_taken_by_a_person_alone() {
 }
 
 #[test]
+fn without_an_index_an_update_of_all_looks_where_each_came_from() {
+    let bed = Bed::new();
+    assert_eq!(bed.done(&["plugin", "update"]), "No plugin is installed.");
+    let file = bed.pack("1.0.0", "");
+    bed.add(&file);
+    assert_eq!(
+        bed.done(&["plugin", "update"]),
+        "kinds 1.0.0 is current: exactly this is installed and approved."
+    );
+    let newer = bed.pack("1.1.0", "");
+    fs::copy(&newer, &file).expect("another version in the same place");
+    let said = bed.refused(&["plugin", "update"], "kinds stays as it was approved before");
+    assert!(said.contains("kinds 1.1.0"), "{said}");
+    assert_eq!(bed.version(), "1.0.0");
+    fs::remove_file(&file).expect("removed");
+    bed.refused(&["plugin", "update"], "scorpiox-code: kinds: ");
+}
+
+#[test]
 fn an_index_says_what_is_newer_and_an_update_is_what_it_lists() {
     let bed = Bed::new();
     bed.add(&bed.pack("1.0.0", ""));
@@ -443,7 +462,11 @@ fn an_index_says_what_is_newer_and_an_update_is_what_it_lists() {
         ("kinds-1.1.0.plugin", &*"0".repeat(64), "and the index lists 0000"),
         ("../kinds-1.1.0.plugin", &sha256, "without .."),
         ("none.plugin", &sha256, "does not exist"),
-        ("ftp://plugins.example.com/x", &sha256, "plugins come from oci:// and https:// addresses"),
+        (
+            "ftp://plugins.example.com/x",
+            &sha256,
+            "it is no address of a plugin; write oci://REGISTRY/NAME:TAG, or one with https://",
+        ),
     ] {
         listed(address, sha256);
         bed.refused(&["plugin", "update", "kinds"], why);

@@ -34,7 +34,7 @@ fn the_list_has_what_models_are_told_of_each_skill() {
     let (code, out) = run(&program, &["skills", "list"]);
     assert_eq!(code, Some(0), "{out}");
     for said in [
-        "hidden, yours, for people alone models are not told of it 1 warning about its front matter: see `skills show hidden`",
+        "hidden, yours, only for people models are not told of it 1 warning about its front matter: see `skills show hidden`",
         "mine, yours | About mine red 1 warning about its front matter",
         "theirs, of the workspace | About theirs",
         "skills/broken is skipped: SKILL.md has no front matter",
@@ -150,6 +150,39 @@ fn what_hides_skills_and_what_is_listed_in_vain_is_a_warning() {
     assert!(said.contains("its description is still that of the template"), "{said}");
     let (status, _, err) = program.run(&["skills", "add", "https://example.com/a/b"]);
     assert!(!status.success() && err.contains("git clone https://example.com/a/b"), "{err}");
+}
+
+#[test]
+fn a_misspelled_name_or_argument_of_an_invocation_is_told() {
+    let program = Program::new();
+    program.put("home/.claude/skills/hello/SKILL.md", skill("hello", "D", "Body\n"));
+    let (_, out, _) = program.run(&["call", "InvokeSkill", "skill_name=hello", "argument=x"]);
+    let said = joined(&out);
+    let note = "InvokeSkill has no argument `argument`: did you mean `arguments`?";
+    assert!(said.contains("Body") && said.contains(note), "{said}");
+    let (_, out, _) = program.run(&["call", "InvokeSkill", "skill_name=helo"]);
+    assert!(joined(&out).contains("There is no skill \"helo\". Did you mean hello?"), "{out}");
+}
+
+#[test]
+fn what_adding_refuses_or_leaves_out_is_a_warning() {
+    let program = Program::new();
+    program.put("workspace/all/up/SKILL.md", skill("Upper Case", "D", "Body\n"));
+    program.put("workspace/all/deep/SKILL.md", skill("deep", "D", "Body\n"));
+    program.put("workspace/all/deep/1/2/3/4/5/6/7/8/9/a.md", "x");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("/etc/hosts", program.workspace().join("all/up/hosts")).expect("a link");
+    program.put("workspace/all/tab/SKILL.md", "---\nname: tab\n\tdescription: d\n---\nBody\n");
+    let said = joined(&run(&program, &["skills", "check", "all"]).1);
+    for part in [
+        "warning: `skills add` refuses it: \"Upper Case\" cannot be a folder's name",
+        "warning: `skills add` refuses it: 1/2/3/4/5/6/7/8/9 lies too deep",
+        "line 3: a tab; YAML takes spaces between its words",
+        #[cfg(unix)]
+        "warning: `skills add` leaves out hosts (a link)",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
 }
 
 #[test]

@@ -181,7 +181,13 @@ fn an_unknown_name_is_answered_with_known_ones() {
         other => panic!("not refused: {other:?}"),
     };
     let few = Folders::default().skill("a", "d", "").skill("b", "d", "").with("c", "broken");
-    assert_eq!(not_found(&few, "A"), "There is no skill \"A\". Installed: a, b.");
+    assert_eq!(not_found(&few, "xyz"), "There is no skill \"xyz\". Installed: a, b.");
+    assert_eq!(not_found(&few, "A"), "There is no skill \"A\". Did you mean a? Installed: a, b.");
+    let few = few.skill("hello", "d", "");
+    assert_eq!(
+        not_found(&few, "Helo"),
+        "There is no skill \"Helo\". Did you mean hello? Installed: a, b, hello."
+    );
     assert_eq!(
         not_found(&few, "c"),
         "There is no skill \"c\". The folder /skills/c is not used: SKILL.md has no front matter: its first line must be \"---\". Installed: a, b."

@@ -371,7 +371,10 @@ pub(super) fn not_approved(look: &Look, judged: Judged) -> ExitCode {
              {name}{option}`, or add `--yes HASH` with the hash that its reviewer gave you."
         )
     } else {
-        format!("{name} does not run. `scorpiox-code plugin remove {name}` deletes it.")
+        format!(
+            "{name} is installed and waits for approval; until then it does not run. `scorpiox-code plugin remove \
+             {name}` deletes it."
+        )
     };
     terminal::print(&Shown::text(&format!("\n{}\n", wrapped(&said, columns()).join("\n"))));
     ExitCode::FAILURE
@@ -457,7 +460,7 @@ pub(super) fn remove(environment: &Environment, name: &PluginName, purge: bool) 
     }
     let data = match stored {
         0 if purge => "It had stored nothing.".to_owned(),
-        0 => "What it stored in workspaces stays, for whatever plugin has its name next.".to_owned(),
+        0 => "Its stored data is kept, for the next plugin of this name; `--purge` deletes it.".to_owned(),
         1 => "What it stored in 1 workspace is gone.".to_owned(),
         several => format!("What it stored in {several} workspaces is gone."),
     };

@@ -51,7 +51,7 @@ pub(super) enum PluginCommand {
     /// Create a plugin in a new folder, ready to build and run
     New {
         /// The language to write it in
-        #[arg(long, value_name = "LANGUAGE")]
+        #[arg(long, value_name = "rust|python|js|program|go")]
         lang: Language,
         /// The name of the plugin, and of its folder
         #[arg(value_parser = name)]
@@ -228,6 +228,11 @@ pub(super) fn run(environment: &Environment, command: PluginCommand) -> Result<E
         PluginCommand::Secret(command) => secret::run(environment, command),
         PluginCommand::Remove { name, purge } => decide::remove(environment, &name, purge),
     }
+}
+
+/// Makes all the checks of an installation of the plugin in a folder.
+pub(super) fn installable(environment: &Environment, folder: &std::path::Path) -> Result<()> {
+    add::hash_of(environment, (folder, Overrides::default()), false).map(drop)
 }
 
 /// Returns the digits of a hash that is written as in a policy or without `sha256:`.

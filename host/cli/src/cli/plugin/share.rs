@@ -88,7 +88,7 @@ pub(in crate::cli) enum ShareCommand {
     },
     /// Install newer versions of plugins; shows the differences, and asks
     Update {
-        /// The plugin [default: all that have a newer version in the index]
+        /// The plugin [default: all]
         #[arg(value_parser = name)]
         name: Option<PluginName>,
         /// The source of the version: a component, a pack, a folder, or an address [default: the index, else
@@ -219,8 +219,47 @@ fn newer(
     addresses.source(Path::new(&address), overrides).map(Some)
 }
 
-/// Updates all plugins that have a newer version in the index, one after the other.
+/// Updates all plugins from where they came from, one after the other.
+fn update_from_origins(
+    environment: &Environment,
+    addresses: &Addresses<'_>,
+    said: Said<'_>,
+) -> Result<ExitCode> {
+    let listed = Listed::of(&environment.site());
+    if listed.plugins().is_empty() {
+        terminal::print(&Shown::line("No plugin is installed."));
+    }
+    let mut failed = false;
+    for installed in listed.plugins() {
+        let name = &installed.name;
+        let overrides = Overrides { name: Some(name), ..Overrides::default() };
+        let outcome = match newer(environment, (name, overrides), installed, None, addresses) {
+            Ok(Some(source)) => install(environment, UPDATE, &source, said),
+            Ok(None) => continue,
+            Err(error) => Err(error),
+        };
+        failed |= is_failure(name, outcome);
+    }
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Reports the error of one of several updates. Returns `true` if the plugin was not updated.
+fn is_failure(name: &PluginName, outcome: Result<ExitCode>) -> bool {
+    match outcome {
+        Ok(code) => code != ExitCode::SUCCESS,
+        Err(error) => {
+            terminal::complain(&format!("scorpiox-code: {name}: {error:#}"));
+            true
+        }
+    }
+}
+
+/// Updates all plugins that have a newer version in the policy's index, or without an index all that have another
+/// version where they came from, one after the other.
 fn update_all(environment: &Environment, addresses: &Addresses<'_>, said: Said<'_>) -> Result<ExitCode> {
+    if policy(environment)?.plugins.index.is_none() {
+        return update_from_origins(environment, addresses, said);
+    }
     let opened = opened(environment, addresses)?;
     let found = opened.newer(Listed::of(&environment.site()).plugins());
     if found.is_empty() {
@@ -230,13 +269,7 @@ fn update_all(environment: &Environment, addresses: &Addresses<'_>, said: Said<'
     for found in found {
         let source = opened.source(&found, Overrides::default(), addresses, addresses.keys());
         let outcome = source.and_then(|source| install(environment, UPDATE, &source, said));
-        match outcome {
-            Ok(code) => failed |= code != ExitCode::SUCCESS,
-            Err(error) => {
-                terminal::complain(&format!("scorpiox-code: {}: {error:#}", found.name));
-                failed = true;
-            }
-        }
+        failed |= is_failure(&found.name, outcome);
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

@@ -1,6 +1,7 @@
 //! Trial of a plugin that is not installed, for its author.
 
 use std::fmt::Write as _;
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,7 +10,7 @@ use anyhow::{Result, bail, ensure};
 use scorpiox_plugin::{ComponentName, PluginFolder};
 use scorpiox_plugin_manager::install::Look;
 use scorpiox_terminal as terminal;
-use scorpiox_terminal::Shown;
+use scorpiox_terminal::{Shown, columns, wrapped};
 use serde_json::{Map, Value, json};
 
 use super::add::Given;
@@ -99,7 +100,13 @@ fn call(environment: &Environment, tools: Vec<Arc<Tool>>, name: &str, arguments:
     workspace.close();
     let result = result?;
     let account = &result["_meta"]["scorpiox/account"];
-    terminal::print(&Shown::said(&said(&result, account["error"].as_str())));
+    let error = account["error"].as_str();
+    let mut text = said(&result, error);
+    if result["isError"] == true {
+        text = text.lines().map(|line| wrapped_if_seen(line) + "\n").collect();
+        text.push_str(of_handle(&text, arguments));
+    }
+    terminal::print(&Shown::said(&text));
     terminal::print(&Shown::text(&summary(account, duration.as_secs_f64() * 1000.0)));
     Ok(if result["isError"] == true { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -122,6 +129,25 @@ fn said(result: &Value, error: Option<&str>) -> String {
         let _ = writeln!(text, "structured: {structured}");
     }
     text
+}
+
+/// Wraps a line of an error at a terminal. Other programs get it as it is.
+fn wrapped_if_seen(line: &str) -> String {
+    if std::io::stdout().is_terminal() { wrapped(line, columns()).join("\n  ") } else { line.to_owned() }
+}
+
+/// Explains an error about a handle among the arguments: each trial has handles of its own.
+fn of_handle(error: &str, arguments: &Value) -> &'static str {
+    let is_missing = |value: &Value| {
+        value
+            .as_str()
+            .is_some_and(|handle| !handle.is_empty() && error.contains(&format!("There is no {handle}")))
+    };
+    if arguments.as_object().is_some_and(|all| all.values().any(is_missing)) {
+        "A handle ends with its command: `plugin test` makes a single call. A client's session keeps handles.\n"
+    } else {
+        ""
+    }
 }
 
 /// Reports whether a text shows the structured result: as JSON, or as its only member `result`.
@@ -151,6 +177,15 @@ mod tests {
         assert_eq!(said(&result("2", json!({"result": 2})), None), "2\n");
         assert_eq!(said(&result("text", json!({"result": "text"})), None), "text\n");
         assert_eq!(said(&result("about it", json!({"a": 1})), None), "about it\nstructured: {\"a\":1}\n");
+    }
+
+    #[test]
+    fn an_error_about_a_handle_says_that_a_trial_has_none_before() {
+        let error = "error: There is no cell-1; rx.things.cell.new makes another one.\n";
+        assert!(of_handle(error, &json!({"self": "cell-1"})).starts_with("A handle ends with its command"));
+        for other in [json!({"self": "cell-2"}), json!({"self": ""}), json!({"n": 1}), json!({})] {
+            assert_eq!(of_handle(error, &other), "", "{other}");
+        }
     }
 
     #[test]

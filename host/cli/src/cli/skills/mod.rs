@@ -12,16 +12,21 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::Subcommand;
 use scorpiox_plugin::MANIFEST;
-use scorpiox_plugin_manager::install::{Keys, Overrides, Source};
+use scorpiox_plugin_manager::skills::{SkillFiles, is_folder_name};
 use scorpiox_server::Workspace;
 use scorpiox_server::skills::library::Library;
-use scorpiox_server::skills::report;
+use scorpiox_server::skills::report::{self, Installable};
 use scorpiox_terminal as terminal;
-use scorpiox_terminal::Shown;
+use scorpiox_terminal::{Shown, one_line};
 use scorpiox_workspace_config::SkillFolders;
 
 use super::environment::Environment;
+use super::plugin;
 use add::Said;
+
+/// Maximum number of links that a warning names, and maximum width of each, in columns.
+const MAX_LINKS: usize = 5;
+const MAX_NAME: usize = 60;
 
 /// Tool whose component implements skills.
 const SKILL_TOOL: &str = "InvokeSkill";
@@ -127,7 +132,7 @@ pub(super) fn run(environment: &Environment, command: SkillsCommand) -> Result<E
             let workspace = environment.open();
             let mut is_good = true;
             for folder in &folders {
-                is_good &= check(&workspace, folder)?;
+                is_good &= check(environment, &workspace, folder)?;
             }
             return Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
@@ -144,7 +149,7 @@ fn own(environment: &Environment) -> PathBuf {
     environment.own_home.join(OWN)
 }
 
-fn check(workspace: &Workspace, folder: &Path) -> Result<bool> {
+fn check(environment: &Environment, workspace: &Workspace, folder: &Path) -> Result<bool> {
     ensure!(folder.exists(), "{} does not exist; name a folder with a SKILL.md", folder.display());
     let found = dunce::canonicalize(folder);
     let found = found.with_context(|| format!("{} cannot be checked", folder.display()))?;
@@ -152,21 +157,43 @@ fn check(workspace: &Workspace, folder: &Path) -> Result<bool> {
         bail!("{} is no folder; name the folder that the SKILL.md is in", folder.display());
     }
     let only = workspace.skills().only(&found);
-    let (shown, is_good) = report::check(&library(workspace, Some(only))?, &found, component);
+    let (shown, is_good) = report::check(&library(workspace, Some(only))?, &found, |name, folder| {
+        Installable { component: component(environment, folder).err(), warnings: files(name, folder) }
+    });
     terminal::print(&shown);
     Ok(is_good)
 }
 
+/// Returns warnings about the name and the files of a skill: reasons why `skills add` refuses it, and parts that it
+/// leaves out.
+fn files(name: &str, folder: &Path) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if !is_folder_name(name) {
+        warnings.push(format!("`skills add` refuses it: {name:?} cannot be a folder's name"));
+    }
+    match SkillFiles::read(folder) {
+        Err(error) => warnings.push(format!("`skills add` refuses it: {}", error.root_cause())),
+        Ok((_, left_out)) => {
+            let links: Vec<_> = left_out.iter().filter(|name| name.ends_with(" (a link)")).collect();
+            let named: Vec<_> = links.iter().take(MAX_LINKS).map(|name| one_line(name, MAX_NAME)).collect();
+            let more = links.len().saturating_sub(MAX_LINKS);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            if !named.is_empty() {
+                warnings.push(format!("`skills add` leaves out {}{more}", named.join(", ")));
+            }
+        }
+    }
+    warnings
+}
+
 /// Checks that the component in a skill can be installed, if there is one.
-fn component(folder: &Path) -> Result<(), String> {
+fn component(environment: &Environment, folder: &Path) -> Result<(), String> {
     let is_component = |path: PathBuf| path.extension().is_some_and(|extension| extension == "wasm");
     let mut files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     if !folder.join(MANIFEST).exists() && !files.any(is_component) {
         return Ok(());
     }
-    Source::read(folder, Overrides::default(), &Keys::default())
-        .map(drop)
-        .map_err(|error| format!("{error:#}"))
+    plugin::installable(environment, folder).map_err(|error| format!("{error:#}"))
 }
 
 /// Reads the skills of the workspace, or those in `folders`.

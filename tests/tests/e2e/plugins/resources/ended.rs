@@ -19,7 +19,7 @@ fn a_trap_takes_all_handles_with_it_and_says_so() {
     let thing = given(&mut server, "trouble.thing.new", json!({ "made": "well", "dropped": "well" }));
     let trap = error(&mut server, "trouble.thing.act", json!({ "self": thing, "how": "trap" }));
     assert!(trap.starts_with("holder.trouble.thing.act has no result: the tool failed internally"), "{trap}");
-    let lost = "the instance that kept its resources ended with it, and its 2 handles are gone. Data that it stored is rolled back.";
+    let lost = "its resources are lost, and its 2 handles are invalid. Data that it stored is rolled back.";
     assert!(trap.contains(lost), "{trap}");
     let gone = add(&mut server, &kept, 1);
     let why = "There is no counter-1 any more: its instance ended with a call of trouble.thing.act that had no result (trap); \
@@ -35,7 +35,7 @@ fn what_was_printed_before_is_in_the_error_of_its_own_call_alone() {
     let thing = given(&mut server, "trouble.thing.new", json!({ "made": "well", "dropped": "trap" }));
     given(&mut server, "trouble.thing.act", json!({ "self": thing, "how": "print" }));
     let trap = error(&mut server, "trouble.thing.drop", json!({ "self": thing }));
-    assert!(trap.contains("its handle is gone") && !trap.contains("printed by a method"), "{trap}");
+    assert!(trap.contains("its handle is invalid") && !trap.contains("printed by a method"), "{trap}");
 }
 
 #[test]

@@ -1,5 +1,8 @@
 """Functions of the world in wit/world.wit. Each becomes a tool.
 
+A function of type `-> result<T, E>` returns a T as it is, and raises `Err` with an E: never return `Ok(…)` or `Err(…)`.
+Any other exception ends the call, and the model reads its traceback.
+
 An imported function raises its `err`. Catch it, and say which function failed: the model reads the text.
 
     try:
