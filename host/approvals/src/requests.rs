@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use scorpiox_executor::Cancel;
-use scorpiox_store::{Changes, MAX_SCAN_ENTRIES, Mode, Order, Store, StoreError, Transaction};
+use scorpiox_store::{Changes, Mode, Store, StoreError, Transaction};
 use scorpiox_text::hex;
 use serde::{Deserialize, Serialize};
 
@@ -294,12 +294,12 @@ impl Requests {
     pub fn spend(&self, call: &str, most: usize, until: u64) -> Result<bool, StoreError> {
         let mut transaction = self.0.begin(Mode::Write, &Cancel::default(), &mut || ())?;
         let now = self.now();
-        let known = transaction.scan(NAMESPACE, RUNS, None, MAX_SCAN_ENTRIES, Order::Ascending)?;
-        for entry in known {
-            if Runs::read(&entry.value).until < now {
-                transaction.delete(NAMESPACE, &entry.key)?;
-            }
-        }
+        let mut over = Vec::new();
+        scan(&mut *transaction, NAMESPACE, RUNS, |entry| {
+            over.extend((Runs::read(&entry.value).until < now).then(|| entry.key.clone()));
+            Ok(())
+        })?;
+        over.iter().try_for_each(|key| transaction.delete(NAMESPACE, key))?;
         let key = format!("{RUNS}{call}");
         let mut runs = transaction.get(NAMESPACE, &key)?.map(|value| Runs::read(&value)).unwrap_or_default();
         if runs.count >= most {

@@ -306,3 +306,20 @@ fn an_answer_that_a_client_carries_is_used_as_often_as_it_was_given_at_all_serve
     transaction.commit().expect("a store");
     assert!(!spend(&one, 9), "a damaged value");
 }
+
+#[test]
+fn all_runs_that_are_over_are_forgotten_however_many_there_are() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let requests = Requests::new(Arc::clone(&store));
+    let current = requests.now() + 60_000;
+    let mut transaction = store.begin(Mode::Write, &Cancel::default(), &mut || ()).expect("a store");
+    let run = |until| serde_json::to_vec(&Runs { count: 1, until }).expect("JSON");
+    for number in 0..scorpiox_store::MAX_SCAN_ENTRIES + 1 {
+        transaction.set(NAMESPACE, &format!("runs/{number:06}"), &run(current), QUOTA).expect("room");
+    }
+    transaction.set(NAMESPACE, "runs/z", &run(1), QUOTA).expect("room");
+    transaction.commit().expect("a store");
+    assert!(requests.spend("80", 1, current).expect("a store"));
+    let mut transaction = store.begin(Mode::ReadFirst, &Cancel::default(), &mut || ()).expect("a store");
+    assert_eq!(transaction.get(NAMESPACE, "runs/z").expect("a store"), None);
+}
