@@ -10,9 +10,10 @@
 //! - An approval is used up by the calls that waited for it, unless it is remembered. Each of them has a seat of its
 //!   own: what a server that died leaves unused, no later call uses.
 //! - Through the strong channel, an answer counts only with a signature over its [statement](Request::statement)
-//!   by an approver whom each deciding rule accepts. [`proven`] verifies it at each use, so that write access to
+//!   by an approver whom each deciding rule accepts, with a key or a [`Credential`]. [`proven`] verifies it at each use, so that write access to
 //!   the store does not suffice to approve.
 
+mod credential;
 mod proof;
 mod read_before;
 mod request;
@@ -21,7 +22,8 @@ mod scan;
 mod shown;
 mod wanted;
 
-pub use proof::{Unproven, proven};
+pub use credential::Credential;
+pub use proof::{Proof, Unproven, proven};
 pub use read_before::Reader;
 pub use request::{Answer, Decision, Extent, Request, Seat, State, Way};
 pub use requests::{Answered, Joined, Listed, MAX_OPEN, Requests, Trouble, Why};

@@ -69,6 +69,8 @@ pub enum Way {
     Command,
     /// A signature.
     Key,
+    /// A page of a server, with the approver's credential.
+    Page,
 }
 
 impl fmt::Display for Way {
@@ -77,6 +79,7 @@ impl fmt::Display for Way {
             Self::Question => "question",
             Self::Command => "command",
             Self::Key => "key",
+            Self::Page => "page",
         })
     }
 }

@@ -67,7 +67,7 @@ pub use crate::rule::{
     hands_out, has_protected_name, is_name, is_protected_name, plain_protected_names, protected_below,
     protected_names, protected_names_in,
 };
-pub use approvers::{Approver, Approvers};
+pub use approvers::{Approver, ApproverKey, Approvers};
 pub use audit::AuditPolicy;
 pub use call_rules::{
     Argument, CallDecision, CallFacts, CallRule, CallRules, Channel, Covering, Programs, Remember, Then,

@@ -4,6 +4,7 @@ mod access;
 #[cfg(unix)]
 mod admin;
 #[cfg(unix)]
+mod admin_approvals;
 mod admin_screens;
 mod admission;
 #[cfg(unix)]

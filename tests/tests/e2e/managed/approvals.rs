@@ -285,7 +285,7 @@ fn rules_that_nobody_could_answer_are_mistakes_with_their_line() {
         ("channel = \"medium\"\n".to_owned(), "\"strong\""),
         ("[approvers.Ann]\nkey = \"RWx\"\n".to_owned(), "not a valid name"),
         ("[approvers.ann]\nkey = \"RWx\"\n".to_owned(), "not a minisign public key"),
-        ("[approvers.ann]\n".to_owned(), "has no `key`"),
+        ("[approvers.ann]\n".to_owned(), "has neither `key` nor `credential`"),
         (format!("{lines_of_ann}{same}"), "has the key of \"ann\""),
     ] {
         program.put("workspace/odd.toml", format!("{PUSH}{more}"));

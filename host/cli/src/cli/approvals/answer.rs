@@ -122,8 +122,10 @@ impl<'a> Rules<'a> {
     /// Returns the name of the approver who signed an answer.
     fn signer(&self, request: &Request, answer: &Answer) -> Result<String> {
         let names: Vec<_> = self.policy.approvers.iter().map(|(name, _)| name).collect();
-        proven(&request.wanted, request, answer, &self.rules, &self.policy.approvers).with_context(|| {
+        let proof = proven(&request.wanted, request, answer, &self.rules, &self.policy.approvers);
+        let proof = proof.with_context(|| {
             format!("the answer would not be accepted. The policy's approvers are: {}", names.join(", "))
-        })
+        })?;
+        Ok(proof.map(|proof| proof.by).unwrap_or_default())
     }
 }

@@ -1,6 +1,7 @@
 //! The command `scorpiox-code approvals`: lists calls that wait for an approval, and answers them.
 
 mod answer;
+mod credential;
 mod show;
 mod watch;
 
@@ -80,6 +81,9 @@ pub(super) enum ApprovalsCommand {
         /// A file with the key's password [default: asked at a terminal, else from standard input]
         #[arg(long, value_name = "FILE")]
         password_file: Option<PathBuf>,
+        /// Make a credential for the pages of a server instead, and write it to NAME.credential
+        #[arg(long, conflicts_with = "password_file")]
+        browser: bool,
     },
 }
 
@@ -102,7 +106,11 @@ impl Signing {
 
 pub(super) fn run(environment: &Environment, command: Option<ApprovalsCommand>) -> Result<ExitCode> {
     let command = command.unwrap_or(ApprovalsCommand::List { all: false, json: false });
-    if let ApprovalsCommand::Keygen { name, password_file } = &command {
+    if let ApprovalsCommand::Keygen { name, browser: true, .. } = &command {
+        credential::make(Path::new(""), name)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let ApprovalsCommand::Keygen { name, password_file, .. } = &command {
         keygen(Path::new(""), name, Protection::Password(password_file.as_deref()), Trusts::Answers)?;
         return Ok(ExitCode::SUCCESS);
     }

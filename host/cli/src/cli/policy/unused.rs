@@ -12,6 +12,7 @@ use crate::cli::environment::Environment;
 pub(super) fn notes(environment: &Environment, policy: &Policy) -> Vec<Note> {
     let mut notes = engines(policy);
     notes.extend(approvers(policy));
+    notes.extend(credentials(policy));
     notes.extend(signers(policy));
     notes.extend(secrets(environment, policy));
     notes
@@ -43,6 +44,17 @@ fn approvers(policy: &Policy) -> Vec<Note> {
         (format!("[approvers.{name}]"), approver.source, after)
     };
     unused.map(note).collect()
+}
+
+/// Finds credentials of approvers without a page to enter them on.
+fn credentials(policy: &Policy) -> Vec<Note> {
+    let has_pages = policy.http.admin.is_some();
+    let unused = policy.approvers.iter().filter(|(_, approver)| approver.value.credential.is_some());
+    let note = |(name, approver): (&str, &scorpiox_policy::Sourced<scorpiox_policy::Approver>)| {
+        let after = " has a credential for /admin/approvals, and no [http.admin] opens that page".to_owned();
+        (format!("[approvers.{name}]"), approver.source, after)
+    };
+    unused.filter(|_| !has_pages).map(note).collect()
 }
 
 /// Finds signers whose signature decides nothing.

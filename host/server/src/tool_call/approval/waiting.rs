@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use scorpiox_approvals::{
-    Answer, Answered, Decision, Extent, Joined, Request, Requests, Seat, Trouble, Wanted, Way, proven,
+    Answer, Answered, Decision, Extent, Joined, Proof, Request, Requests, Seat, Trouble, Wanted, Way, proven,
 };
 use scorpiox_capabilities::ask::Asked;
 use scorpiox_executor::{Reason, threads};
@@ -223,7 +223,7 @@ impl Waiting<'_> {
     }
 
     /// Checks that an answer has the proof that the rules need.
-    fn check(&self, request: &Request) -> Result<String, String> {
+    fn check(&self, request: &Request) -> Result<Option<Proof>, String> {
         let answer = request.answer().ok_or_else(|| "it has no answer".to_owned())?;
         let offers = |word: &str| self.wanted.remember.iter().any(|offered| offered == word);
         if answer.extent != Extent::Once && !offers(&answer.extent.to_string()) {
@@ -239,7 +239,7 @@ impl Waiting<'_> {
     /// Obeys an answer.
     fn decided(&self, request: &Request, begun: Instant) -> Result<(), CallError> {
         let Some(answer) = request.answer() else { return Err(self.refused("no answer", "nobody answered")) };
-        let by = self.check(request).map_err(|why| {
+        let proof = self.check(request).map_err(|why| {
             let why = format!("approval {} was answered, but {why}", request.number);
             self.refused("the answer is not proven", &why)
         })?;
@@ -252,10 +252,10 @@ impl Waiting<'_> {
             if answer.extent == Extent::Session {
                 approvals.remember(self.scope.session.id, self.wanted.binding());
             }
-            self.record(&Remembered::Not { request, answer, by: &by, waited: begun.elapsed() });
+            self.record(&Remembered::Not { request, answer, proof: proof.as_ref(), waited: begun.elapsed() });
             return Ok(());
         }
-        let who = if by.is_empty() { "the person".to_owned() } else { by };
+        let who = proof.map_or_else(|| "the person".to_owned(), |proof| proof.by);
         let words = answer.words.as_deref().map_or_else(String::new, |words| format!(" and said: {words}"));
         let why = format!("{} asked {who}, who denied it{words}", self.first);
         Err(self.refused("the person denied it", &why))
@@ -277,11 +277,10 @@ impl Waiting<'_> {
         for rule in self.rules {
             let what = match how {
                 Remembered::Session => format!("rule {}, approved earlier in this session", rule.name),
-                Remembered::Not { request, answer, by, waited } => {
-                    // The way is not signed.
-                    let (by, way) = match *by {
-                        "" => (String::new(), answer.channel),
-                        by => (format!(" by {by}"), Way::Key),
+                Remembered::Not { request, answer, proof, waited } => {
+                    let (by, way) = match *proof {
+                        None => (String::new(), answer.channel),
+                        Some(proof) => (format!(" by {}", proof.by), proof.way),
                     };
                     let waited = waited.as_secs();
                     format!(
@@ -336,10 +335,22 @@ impl Waiting<'_> {
         let left = request.time_left(self.requests.now());
         let (who, key) =
             if self.wanted.is_strong { ("An approver", " --key FILE") } else { ("The person", "") };
+        let page =
+            if self.has_page() { ", or in a browser at `/admin/approvals` of this server" } else { "" };
         format!(
             "Approval {number} waits for {left} more. {who} can answer it in a terminal: `scorpiox-code \
-             approvals approve {number}{key}`"
+             approvals approve {number}{key}`{page}"
         )
+    }
+
+    /// Returns `true` if an approver can answer in a browser.
+    fn has_page(&self) -> bool {
+        let policy = self.scope.workspace().operator().policy();
+        let caller = self.wanted.caller.as_deref();
+        let mut approvers = self.first.answered_by(self.approvers, caller);
+        caller.is_some()
+            && policy.is_ok_and(|policy| policy.http.admin.is_some())
+            && approvers.any(|(_, approver)| approver.value.credential.is_some())
     }
 
     fn trouble(&self, trouble: &Trouble) -> CallError {
@@ -360,5 +371,5 @@ enum Remembered<'a> {
     /// An equal call was approved for the session.
     Session,
     /// An answer was given, now or earlier.
-    Not { request: &'a Request, answer: &'a Answer, by: &'a str, waited: Duration },
+    Not { request: &'a Request, answer: &'a Answer, proof: Option<&'a Proof>, waited: Duration },
 }
