@@ -58,7 +58,7 @@ impl Credential {
     ///
     /// Fails if the key is damaged.
     pub fn sign(&self, request: &Request, answer: &mut Answer) -> Result<(), SignError> {
-        let statement = request.statement(&request.wanted.binding(), answer);
+        let statement = request.statement(&request.wanted, answer);
         let signature = sign_text(&self.file, None, &statement, "answer to an approval of scorpiox-code")?;
         answer.signature = Some(signature.text().to_owned());
         Ok(())

@@ -40,7 +40,7 @@ pub fn proven(
     approvers: &Approvers,
 ) -> Result<Option<Proof>, Unproven> {
     let Wanted { principal, caller, .. } = wanted;
-    let statement = request.statement(&wanted.binding(), answer);
+    let statement = request.statement(wanted, answer);
     let is_strong = |rule: &&&CallRule| rule.channel_for(principal.is_some()) == Channel::Strong;
     let mut proof = None;
     for rule in rules.iter().filter(is_strong) {
@@ -113,7 +113,7 @@ mod tests {
             words: None,
             signature: None,
         };
-        let statement = request.statement(&request.wanted.binding(), &answer);
+        let statement = request.statement(&request.wanted, &answer);
         let signature = sign_text(&key.secret, None, &statement, "approval").expect("a key");
         Answer { signature: Some(signature.text().to_owned()), ..answer }
     }

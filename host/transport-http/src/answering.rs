@@ -21,7 +21,7 @@ use crate::callers::PAUSE;
 use crate::ended::{Account, now};
 use crate::endpoint::Endpoint;
 use crate::pages::{COOKIE_SECONDS, Desk, LOGIN, ROOT, Rejected, Visit, field, form_of};
-use crate::paper::{html, moved, unknown, unrecorded};
+use crate::paper::{html, moved, unrecorded};
 use crate::visits::{self, Seen};
 
 /// Path of the page.
@@ -132,7 +132,7 @@ impl Desk {
         let (id, line) = match self.visitor(endpoint, &parts.headers).await {
             Ok(Visitor::Approver(id, line)) => (id, line),
             Ok(Visitor::Nobody | Visitor::Former(_)) => return moved(LOGIN, None),
-            Err(error) => return self.refuses_later(&unknown(&error)),
+            Err(error) => return self.refuses_later(&unread(&error)),
         };
         if path.trim_end_matches('/') != "/approvals" {
             return moved(APPROVALS, None);
@@ -191,7 +191,7 @@ impl Desk {
                 endpoint.refused(seen, Some(&id.principal()), refused, None);
                 return self.asks(StatusCode::FORBIDDEN, Some(&why));
             }
-            Err(error) => return self.refuses_later(&unknown(&error)),
+            Err(error) => return self.refuses_later(&unread(&error)),
         };
         let form = form_of(body).await;
         let number = form.as_ref().ok().and_then(|form| field(form, "number").parse().ok());
@@ -270,6 +270,12 @@ fn at(number: u64, decision: Option<Decision>) -> String {
     format!("{ROOT}/approvals/{number}{decision}")
 }
 
+/// Returns the reason if it is unknown who an approver is.
+fn unread(error: &io::Error) -> String {
+    tracing::error!("no approver can be let in: {error}");
+    format!("Approvals cannot be shown now: {error}. Try again later.")
+}
+
 fn wrong() -> Unanswered {
     let why = "Nothing was answered: this is not your credential.".to_owned();
     Unanswered { status: 401, kind: "bad-token", why }
@@ -287,6 +293,7 @@ fn chosen(form: &[(String, String)]) -> Result<Chosen, Unanswered> {
     let (decision, extent) = match &*field(form, "answer") {
         "approve" => (Decision::Approve, Extent::Once),
         "workspace" => (Decision::Approve, Extent::Workspace),
+        "always" => (Decision::Approve, Extent::Always),
         "deny" => (Decision::Deny, Extent::Once),
         _ => return Err(bad("Choose an answer.")),
     };

@@ -13,6 +13,12 @@ use crate::pages::Page;
 /// Maximum number of calls shown, oldest first.
 const MOST: usize = 50;
 
+/// Longer approvals, by their word in a policy.
+const OFFERS: [(&str, &str); 2] = [
+    ("workspace", "Approve it in this workspace, until it is revoked"),
+    ("always", "Approve it for this caller in all workspaces, until it is revoked"),
+];
+
 /// What happened to an answer, as the page says it.
 #[derive(Default)]
 pub(crate) struct Said {
@@ -48,8 +54,8 @@ struct Card {
     age: String,
     left: String,
     is_command: bool,
-    /// `true` if an approval may be remembered for the workspace.
-    remembers: bool,
+    /// Longer approvals that the rules offer: the value in the form, and the words for it.
+    offers: Vec<(&'static str, &'static str)>,
     /// Stands for the call in the form.
     shown: String,
 }
@@ -117,7 +123,10 @@ impl Card {
             age: age(now.saturating_sub(*asked)),
             left: request.time_left(now),
             is_command: ["Bash", "BackgroundBash"].contains(&wanted.tool.as_str()),
-            remembers: wanted.remember.iter().any(|offered| offered == "workspace"),
+            offers: OFFERS
+                .into_iter()
+                .filter(|(word, _)| wanted.remember.iter().any(|offered| offered == word))
+                .collect(),
             shown: of(request),
         }
     }

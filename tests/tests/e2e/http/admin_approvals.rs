@@ -68,7 +68,8 @@ fn answer(server: &HttpServer, cookie: &str, fields: &[(&str, &str)]) -> Respons
 #[cfg(unix)]
 #[test]
 fn an_approver_answers_in_a_browser_with_the_credential() {
-    let (program, mut server, [lead, _]) = asking("remember = [\"workspace\"]\n");
+    let (program, mut server, [lead, _]) =
+        asking("channel = \"strong\"\nremember = [\"workspace\", \"always\"]\n");
     let said = call(&server, BOB, "<i>secret</i>");
     assert!(said.contains("or in a browser at `/admin/approvals` of this server"), "{said}");
     let cookie = enter(&server, &lead);
@@ -132,15 +133,29 @@ fn an_approver_answers_in_a_browser_with_the_credential() {
     assert!(denied.status == 200 && denied.body.contains("Approval 3: The call is refused."), "{denied:?}");
     let said = call(&server, BOB, "<i>secret</i>");
     assert!(said.contains("asked lead, who denied it and said: not <today>"), "{said}");
+    // Over HTTP, an approval that holds always is kept for the caller in the store.
+    assert!(call(&server, BOB, "<i>secret</i>").contains("Approval 4 waits"));
+    let shown_now = shown(&server, &cookie, 4);
+    let fields = [("number", "4"), ("shown", &shown_now), ("answer", "always"), ("credential", &lead)];
+    assert_eq!(answer(&server, &cookie, &fields).status, 200);
+    for _ in 0..2 {
+        let said = call(&server, BOB, "<i>secret</i>");
+        assert!(!said.contains("was not run"), "{said}");
+    }
+    assert!(call(&server, ANN, "<i>secret</i>").contains("Approval 5 waits"), "it is bob's alone");
+    let (_, remembered, _) = program.run(&["approvals", "remembered"]);
+    assert!(remembered.contains("lead  TaskManager  all\n"), "{remembered}");
+    let policy = fs::read_to_string(program.home().join(".scorpiox/policy.toml")).expect("a policy");
+    assert!(!policy.contains("[approved"), "{policy}");
     server.end();
 
-    let rule = "policy.toml line 17";
+    let rule = "policy.toml line 18";
     let line = ["approver:lead", "ok", "", rule].map(str::to_owned);
-    assert_eq!(told(&program, "admin answer"), [line.clone(), line.clone(), line.clone()]);
+    assert_eq!(told(&program, "admin answer"), [&line; 4].map(Clone::clone));
     assert_eq!(told(&program, "admin log-in")[0], line);
     let answers = lines(&program, "admin answer");
     let what: Vec<_> = answers.iter().map(|line| line["uses"][0]["what"].as_str().expect("a use")).collect();
-    for (what, end) in what.iter().zip(["1/approve", "2/approve", "3/deny"]) {
+    for (what, end) in what.iter().zip(["1/approve", "2/approve", "3/deny", "4/approve"]) {
         assert!(what.ends_with(&format!(" /admin/approvals/{end}")), "{what}");
     }
     let used = |line: &Value| line["uses"].as_array().cloned().unwrap_or_default();
@@ -192,9 +207,8 @@ fn an_answer_that_is_late_twice_changed_or_of_the_wrong_person_does_nothing_and_
         let nobody = with(cookie, "1", &value, &lead);
         assert!(nobody.status == 401 && nobody.body.contains("Log in with a credential"), "{nobody:?}");
     }
-    let elsewhere =
-        form(&server, PAGE, "number=1").with("Cookie", &leads).with("Origin", "https://evil.example.com");
-    assert_eq!(server.ask(&elsewhere).status, 403);
+    let nowhere = form(&server, PAGE, "number=1").with("Cookie", &leads).without("Origin");
+    assert_eq!(server.ask(&nowhere).status, 403);
     // Nothing of this answered the call.
     let (_, listed, _) = program.run(&["approvals", "list", "--json"]);
     assert!(listed.contains("\"waits\""), "{listed}");

@@ -77,7 +77,7 @@ pub(super) fn answer(
         signature: None,
     };
     if let (Some(rules), Some(key)) = (&rules, signing.key()) {
-        let statement = request.statement(&request.wanted.binding(), &answer);
+        let statement = request.statement(&request.wanted, &answer);
         let signature = sign_text(key, &statement, "answer to an approval of scorpiox-code")?;
         answer.signature = Some(signature.text().to_owned());
         answer.by = rules.signer(request, &answer)?;

@@ -1,5 +1,6 @@
 //! The command `scorpiox-code approvals`: lists calls that wait for an approval, and answers them.
 
+mod always;
 mod answer;
 mod credential;
 mod show;
@@ -42,6 +43,10 @@ pub(super) enum ApprovalsCommand {
         /// Remember it for equal calls in the workspace; the rules have to offer that
         #[arg(long)]
         remember: bool,
+        /// Approve equal calls in all workspaces, by an entry of your policy.toml; needs --key, and the rules have to
+        /// offer it
+        #[arg(long, conflicts_with = "remember", requires = "key")]
+        always: bool,
         #[command(flatten)]
         signing: Signing,
         /// Do not ask whether this is the call
@@ -126,14 +131,24 @@ pub(super) fn run(environment: &Environment, command: Option<ApprovalsCommand>) 
             let request = find(&requests, number)?;
             terminal::print(&show::whole(&request, requests.now())?);
         }
-        ApprovalsCommand::Approve { number, remember, signing, yes } => {
+        ApprovalsCommand::Approve { number, remember, always, signing, yes } => {
             let request = find(&requests, number)?;
             if yes {
                 terminal::print(&show::whole(&request, requests.now())?);
             }
-            let extent = if remember { Extent::Workspace } else { Extent::Once };
+            let extent = match (remember, always) {
+                (_, true) => Extent::Always,
+                (true, false) => Extent::Workspace,
+                (false, false) => Extent::Once,
+            };
+            if extent == Extent::Always {
+                always::check(&operator, &request)?;
+            }
             let choice = Choice::Approve { extent, is_certain: yes };
-            return answer(&operator, &requests, &request, choice, &signing);
+            let code = answer(&operator, &requests, &request, choice, &signing)?;
+            // The person may have decided otherwise.
+            let is_given = code == ExitCode::SUCCESS && extent == Extent::Always;
+            return if is_given { always::write(environment, &requests, &request) } else { Ok(code) };
         }
         ApprovalsCommand::Deny { number, reason, signing } => {
             let request = find(&requests, number)?;
@@ -142,9 +157,17 @@ pub(super) fn run(environment: &Environment, command: Option<ApprovalsCommand>) 
         ApprovalsCommand::Watch { signing } => return watch::run(&operator, &requests, &signing),
         ApprovalsCommand::Remembered { json } => {
             let (found, now) = (requests.remembered().context("approvals cannot be read")?, requests.now());
-            terminal::print(&if json { show::json(&found, now) } else { show::remembered(&found) });
+            let policy = &operator.loaded()?.policy;
+            terminal::print(&if json {
+                show::remembered_json(&found, policy, now)
+            } else {
+                show::remembered(&found, policy)
+            });
         }
         ApprovalsCommand::Revoke { number } => {
+            if let Some(code) = always::revoke(environment, &operator, &requests, number)? {
+                return Ok(code);
+            }
             if !requests.revoke(number).context("approvals cannot be changed")? {
                 bail!("no approval {number} is remembered; `scorpiox-code approvals remembered` lists them");
             }

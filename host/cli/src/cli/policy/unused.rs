@@ -3,7 +3,7 @@
 
 use scorpiox_plugin::{PluginFolder, PluginName};
 use scorpiox_policy::access::Note;
-use scorpiox_policy::{Approve, ENGINES, Policy, Updates};
+use scorpiox_policy::{Approve, ENGINES, Policy, Remember, Updates};
 
 use super::check::did_you_mean;
 use crate::cli::environment::Environment;
@@ -13,6 +13,7 @@ pub(super) fn notes(environment: &Environment, policy: &Policy) -> Vec<Note> {
     let mut notes = engines(policy);
     notes.extend(approvers(policy));
     notes.extend(credentials(policy));
+    notes.extend(approved(policy));
     notes.extend(signers(policy));
     notes.extend(secrets(environment, policy));
     notes
@@ -55,6 +56,24 @@ fn credentials(policy: &Policy) -> Vec<Note> {
         (format!("[approvers.{name}]"), approver.source, after)
     };
     unused.filter(|_| !has_pages).map(note).collect()
+}
+
+/// Finds approvals that hold always without a rule that offers that to their approver.
+fn approved(policy: &Policy) -> Vec<Note> {
+    let offers = |name: &str| {
+        let offering = policy.calls.0.iter().filter(|rule| rule.remember.contains(&Remember::Always));
+        offering
+            .into_iter()
+            .any(|rule| rule.answered_by(&policy.approvers, None).any(|(known, _)| known == name))
+    };
+    let unused = policy.approved.iter().filter(|(_, entry)| !offers(&entry.value.by));
+    let note = |(number, entry): (u64, &scorpiox_policy::Sourced<scorpiox_policy::Approved>)| {
+        let by = &entry.value.by;
+        let after =
+            format!(" approves nothing: no rule offers \"always\" (`remember`) to the approver \"{by}\"");
+        (format!("[approved.{number}]"), entry.source, after)
+    };
+    unused.map(note).collect()
 }
 
 /// Finds signers whose signature decides nothing.

@@ -4,12 +4,13 @@
 use std::time::{Duration, Instant};
 
 use scorpiox_approvals::{
-    Answer, Answered, Decision, Extent, Joined, Proof, Request, Requests, Seat, Trouble, Wanted, Way, proven,
+    Always, Answer, Answered, Decision, Extent, Joined, Proof, Request, Requests, Seat, Trouble, Wanted, Way,
+    always, proven,
 };
 use scorpiox_capabilities::ask::Asked;
 use scorpiox_executor::{Reason, threads};
 use scorpiox_metering::records::CallError;
-use scorpiox_policy::{Approvers, CallRule};
+use scorpiox_policy::{CallRule, Policy};
 use scorpiox_questions::{Answers, Questions};
 use scorpiox_store::StoreError;
 use scorpiox_tools::{Failure, Tool};
@@ -38,9 +39,8 @@ pub(in crate::tool_call) fn obtain(
     let questions = question(&wanted, rules).map_err(|why| {
         refused(scope, tool, first, "cannot be shown", &format!("{first} asks first, and {why}"))
     })?;
-    let approvers = &policy.approvers;
     let (wanted, requests) = (&wanted, scope.workspace().approvals());
-    Waiting { wanted, scope, client, tool, first, rules, approvers, requests }.obtain(&questions)
+    Waiting { wanted, scope, client, tool, first, rules, policy, requests }.obtain(&questions)
 }
 
 /// A call that waits for an approval.
@@ -51,7 +51,7 @@ struct Waiting<'a> {
     tool: &'a Tool,
     first: &'a CallRule,
     rules: &'a [&'a CallRule],
-    approvers: &'a Approvers,
+    policy: &'a Policy,
     requests: &'a Requests,
 }
 
@@ -104,6 +104,10 @@ impl Waiting<'_> {
         // An approver proves each answer.
         if !self.wanted.is_strong && approvals.is_remembered(self.scope.session.id, &binding) {
             self.record(&Remembered::Session);
+            return Ok(());
+        }
+        if let Some(approved) = always(self.wanted, self.rules, self.policy) {
+            self.record(&Remembered::Always(&approved));
             return Ok(());
         }
         // An answer that no longer counts is as if it were not given.
@@ -227,13 +231,14 @@ impl Waiting<'_> {
         let answer = request.answer().ok_or_else(|| "it has no answer".to_owned())?;
         let offers = |word: &str| self.wanted.remember.iter().any(|offered| offered == word);
         if answer.extent != Extent::Once && !offers(&answer.extent.to_string()) {
-            return Err(format!("the rules do not offer to remember it for a {}", answer.extent));
+            return Err(format!("the rules do not offer to remember it so (\"{}\")", answer.extent));
         }
         // The time between the question and the use is signed; the end that the store has is not.
-        if answer.extent != Extent::Workspace && self.requests.now() > self.end_of_use(request) {
+        if !self.wanted.keeps(answer.extent) && self.requests.now() > self.end_of_use(request) {
             return Err("its time is over".to_owned());
         }
-        proven(self.wanted, request, answer, self.rules, self.approvers).map_err(|error| error.to_string())
+        proven(self.wanted, request, answer, self.rules, &self.policy.approvers)
+            .map_err(|error| error.to_string())
     }
 
     /// Obeys an answer.
@@ -245,7 +250,7 @@ impl Waiting<'_> {
         })?;
         if answer.decision == Decision::Approve {
             let approvals = &self.scope.workspace().app().approvals;
-            let is_kept = answer.extent == Extent::Workspace;
+            let is_kept = self.wanted.keeps(answer.extent);
             if !is_kept && !approvals.uses(&request.id, self.end_of_use(request)) {
                 return Err(self.used_up(request));
             }
@@ -277,6 +282,9 @@ impl Waiting<'_> {
         for rule in self.rules {
             let what = match how {
                 Remembered::Session => format!("rule {}, approved earlier in this session", rule.name),
+                Remembered::Always(Always { number, proof, source }) => {
+                    format!("rule {}, approval {number} by {} (always, {source})", rule.name, proof.by)
+                }
                 Remembered::Not { request, answer, proof, waited } => {
                     let (by, way) = match *proof {
                         None => (String::new(), answer.channel),
@@ -345,11 +353,10 @@ impl Waiting<'_> {
 
     /// Returns `true` if an approver can answer in a browser.
     fn has_page(&self) -> bool {
-        let policy = self.scope.workspace().operator().policy();
         let caller = self.wanted.caller.as_deref();
-        let mut approvers = self.first.answered_by(self.approvers, caller);
+        let mut approvers = self.first.answered_by(&self.policy.approvers, caller);
         caller.is_some()
-            && policy.is_ok_and(|policy| policy.http.admin.is_some())
+            && self.policy.http.admin.is_some()
             && approvers.any(|(_, approver)| approver.value.credential.is_some())
     }
 
@@ -370,6 +377,8 @@ impl Waiting<'_> {
 enum Remembered<'a> {
     /// An equal call was approved for the session.
     Session,
+    /// The policy has an approval that holds always.
+    Always(&'a Always),
     /// An answer was given, now or earlier.
     Not { request: &'a Request, answer: &'a Answer, proof: Option<&'a Proof>, waited: Duration },
 }
