@@ -29,12 +29,11 @@ pub(crate) fn required<'a>(
         return Ok(Vec::new());
     }
     let places = workspace.operator().places().map_err(|error| CallError::Policy(error.to_string()))?;
-    let circumstances = match scope.circumstances {
-        Some(known) => Cow::Borrowed(known),
-        None => {
-            let found = scope.session.circumstances(scope.request, workspace.operator());
-            Cow::Owned(found.map_err(|error| CallError::Policy(error.to_string()))?)
-        }
+    let circumstances = if let Some(known) = scope.circumstances {
+        Cow::Borrowed(known)
+    } else {
+        let found = scope.session.circumstances(scope.request, workspace.operator());
+        Cow::Owned(found.map_err(|error| CallError::Policy(error.to_string()))?)
     };
     let original = workspace.plugins.authors_name(&tool.name);
     let call = CallFacts {

@@ -92,7 +92,8 @@ pub(super) fn revoke(
     if removed.is_none() {
         return Ok(None);
     }
-    let is_empty = document.get(APPROVED).and_then(Item::as_table_like).is_some_and(|left| left.is_empty());
+    let is_empty =
+        document.get(APPROVED).and_then(Item::as_table_like).is_some_and(toml_edit::TableLike::is_empty);
     if is_empty {
         document.remove(APPROVED);
     }
