@@ -154,9 +154,6 @@ fn an_approval_is_remembered_only_as_the_rules_offer_until_it_is_revoked() {
     }
     waits(join(&requests, Wanted { principal: Some("bob".to_owned()), ..wanted("{}") }));
     assert_eq!(requests.remembered().expect("a store").len(), 1);
-    requests.leave(&own, seat, true).expect("a store");
-    requests.withdraw(own.number).expect("a store");
-    waits(join(&requests, of("/w", None)));
     assert!(requests.revoke(request.number).expect("a store"));
     assert!(!requests.revoke(request.number).expect("a store"));
     waits(join(&requests, wanted("{}")));
@@ -354,6 +351,9 @@ fn an_approval_that_holds_always_is_kept_for_a_principal_in_all_workspaces() {
     let (own, seat) = seated(join(&requests, of("/w", None)));
     requests.answer(&own, always()).expect("an answer");
     assert_eq!(requests.remembered().expect("a store").len(), 1);
+    requests.leave(&own, seat, true).expect("a store");
+    requests.withdraw(own.number).expect("a store");
+    waits(join(&requests, of("/w", None)));
     assert!(requests.revoke(1).expect("a store") && requests.remembered().expect("a store").is_empty());
     waits(join(&requests, of("/other", Some("bob"))));
 }
