@@ -65,7 +65,6 @@ fn answer(server: &HttpServer, cookie: &str, fields: &[(&str, &str)]) -> Respons
     server.ask(&form(server, PAGE, &body.join("&")).with("Cookie", cookie))
 }
 
-#[cfg(unix)]
 #[test]
 fn an_approver_answers_in_a_browser_with_the_credential() {
     let (program, mut server, [lead, _]) =
@@ -167,7 +166,6 @@ fn an_approver_answers_in_a_browser_with_the_credential() {
     assert!(!audit.contains(&lead), "the credential is nowhere");
 }
 
-#[cfg(unix)]
 #[test]
 fn an_answer_that_is_late_twice_changed_or_of_the_wrong_person_does_nothing_and_is_recorded() {
     let (program, mut server, [lead, deputy]) = asking("within = \"10s\"\n");
@@ -270,7 +268,6 @@ fn an_answer_that_is_late_twice_changed_or_of_the_wrong_person_does_nothing_and_
 }
 
 /// The screen is as wide as a phone's, and nothing but keys is used.
-#[cfg(unix)]
 #[test]
 fn a_call_is_approved_by_keyboard_on_a_narrow_screen() {
     let (_program, mut server, [lead, _]) = asking("");
