@@ -5,6 +5,7 @@ mod access;
 mod admin;
 #[cfg(unix)]
 mod admin_approvals;
+#[cfg(unix)]
 mod admin_screens;
 mod admission;
 #[cfg(unix)]
