@@ -80,8 +80,8 @@ mod tests {
         Policy::parse(&text, Path::new("p")).expect("a policy")
     }
 
-    fn by_ann(way: Way) -> Result<Option<Proof>, Unproven> {
-        Ok(Some(Proof { by: "ann".to_owned(), way }))
+    fn by_ann(way: Way) -> Proof {
+        Proof { by: "ann".to_owned(), way }
     }
 
     fn request(principal: Option<&str>, rules: &[&CallRule]) -> Request {
@@ -129,7 +129,7 @@ mod tests {
         let check = |request: &Request, answer: &Answer| {
             proven(&request.wanted, request, answer, &rules, &policy.approvers)
         };
-        assert_eq!(check(&request, &good), by_ann(Way::Key));
+        assert_eq!(check(&request, &good), Ok(Some(by_ann(Way::Key))));
         assert_eq!(check(&request, &Answer { signature: None, ..good.clone() }), Err(Unproven::Unsigned));
 
         let stranger = Err(Unproven::Stranger("rule \"deploy\"".to_owned()));
@@ -165,7 +165,7 @@ mod tests {
             let request = request(Some(principal), &rules);
             proven(&request.wanted, &request, &signed(&request, &ann), &rules, &policy.approvers)
         };
-        assert_eq!(by("carl@example.com"), by_ann(Way::Key));
+        assert_eq!(by("carl@example.com"), Ok(Some(by_ann(Way::Key))));
         assert!(by("ann@example.com").is_err());
     }
 
@@ -186,7 +186,7 @@ mod tests {
         let proven = |answer: &Answer| proven(&request.wanted, &request, answer, &rules, &policy.approvers);
         assert_eq!(proven(&answer), Err(Unproven::Unsigned));
         credential.sign(&request, &mut answer).expect("it signs");
-        assert_eq!(proven(&answer), by_ann(Way::Page));
+        assert_eq!(proven(&answer), Ok(Some(by_ann(Way::Page))));
         let other = Credential::generate().expect("a key");
         assert!(other.approver(&policy.approvers).is_none());
         other.sign(&request, &mut answer).expect("it signs");

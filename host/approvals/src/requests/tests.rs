@@ -314,7 +314,7 @@ fn all_runs_that_are_over_are_forgotten_however_many_there_are() {
     let current = requests.now() + 60_000;
     let mut transaction = store.begin(Mode::Write, &Cancel::default(), &mut || ()).expect("a store");
     let run = |until| serde_json::to_vec(&Runs { count: 1, until }).expect("JSON");
-    for number in 0..scorpiox_store::MAX_SCAN_ENTRIES + 1 {
+    for number in 0..=scorpiox_store::MAX_SCAN_ENTRIES {
         transaction.set(NAMESPACE, &format!("runs/{number:06}"), &run(current), QUOTA).expect("room");
     }
     transaction.set(NAMESPACE, "runs/z", &run(1), QUOTA).expect("room");
