@@ -9,10 +9,14 @@
 //!   workspace, principal, and the text of the deciding rules.
 //! - An approval is used up by the calls that waited for it, unless it is remembered. Each of them has a seat of its
 //!   own: what a server that died leaves unused, no later call uses.
+//! - An approval that holds always is given by an approver alone. For the person at the machine it is an entry of the
+//!   policy, which [`always`](always()) verifies; for a principal it is remembered here.
 //! - Through the strong channel, an answer counts only with a signature over its [statement](Request::statement)
-//!   by an approver whom each deciding rule accepts. [`proven`] verifies it at each use, so that write access to
+//!   by an approver whom each deciding rule accepts, with a key or a [`Credential`]. [`proven`] verifies it at each use, so that write access to
 //!   the store does not suffice to approve.
 
+mod always;
+mod credential;
 mod proof;
 mod read_before;
 mod request;
@@ -21,7 +25,9 @@ mod scan;
 mod shown;
 mod wanted;
 
-pub use proof::{Unproven, proven};
+pub use always::{Always, always};
+pub use credential::Credential;
+pub use proof::{Proof, Unproven, proven};
 pub use read_before::Reader;
 pub use request::{Answer, Decision, Extent, Request, Seat, State, Way};
 pub use requests::{Answered, Joined, Listed, MAX_OPEN, Requests, Trouble, Why};

@@ -1,9 +1,9 @@
 //! Verification of signed answers.
 
-use scorpiox_policy::{Approvers, CallRule, Channel};
+use scorpiox_policy::{ApproverKey, Approvers, CallRule, Channel};
 use scorpiox_signature::Signature;
 
-use crate::request::{Answer, Request};
+use crate::request::{Answer, Request, Way};
 use crate::wanted::Wanted;
 
 /// Reason why an answer does not count.
@@ -17,8 +17,16 @@ pub enum Unproven {
     Stranger(String),
 }
 
-/// Checks that the rules accept an answer for a call, and returns the name of the approver; empty if no proof is
-/// needed. Only `wanted` and `rules` are what they claim to be: the request comes from the store, where somebody else
+/// Approver who proved an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proof {
+    /// Name in the policy.
+    pub by: String,
+    /// Way on which the answer was given, as its key shows: the one in the store is not signed.
+    pub way: Way,
+}
+
+/// Checks that the rules accept an answer for a call, and returns the proof; `None` if none is needed. Only `wanted` and `rules` are what they claim to be: the request comes from the store, where somebody else
 /// may have written it.
 ///
 /// # Errors
@@ -30,21 +38,25 @@ pub fn proven(
     answer: &Answer,
     rules: &[&CallRule],
     approvers: &Approvers,
-) -> Result<String, Unproven> {
+) -> Result<Option<Proof>, Unproven> {
     let Wanted { principal, caller, .. } = wanted;
-    let statement = request.statement(&wanted.binding(), answer);
+    let statement = request.statement(wanted, answer);
     let is_strong = |rule: &&&CallRule| rule.channel_for(principal.is_some()) == Channel::Strong;
-    let mut signer = String::new();
+    let mut proof = None;
     for rule in rules.iter().filter(is_strong) {
         let text = answer.signature.as_deref().ok_or(Unproven::Unsigned)?;
         let stranger = || Unproven::Stranger(format!("rule \"{}\"", rule.name));
         let signature = Signature::parse(text).map_err(|_| stranger())?;
-        let found = rule
-            .answered_by(approvers, caller.as_deref())
-            .find(|(_, approver)| approver.value.key.verify(statement.as_bytes(), &signature).is_ok());
-        found.ok_or_else(stranger)?.0.clone_into(&mut signer);
+        let signed = rule.answered_by(approvers, caller.as_deref()).find_map(|(name, approver)| {
+            let way = match approver.value.verifies(statement.as_bytes(), &signature)? {
+                ApproverKey::Key => Way::Key,
+                ApproverKey::Credential => Way::Page,
+            };
+            Some(Proof { by: name.to_owned(), way })
+        });
+        proof = Some(signed.ok_or_else(stranger)?);
     }
-    Ok(signer)
+    Ok(proof)
 }
 
 #[cfg(test)]
@@ -55,7 +67,8 @@ mod tests {
     use scorpiox_signature::{NewKey, generate, sign_text};
 
     use super::*;
-    use crate::request::{Decision, Extent, State, Way};
+    use crate::credential::Credential;
+    use crate::request::{Decision, Extent, State};
 
     fn policy(ann: &NewKey, bob: &NewKey) -> Policy {
         let text = format!(
@@ -65,6 +78,10 @@ mod tests {
             bob.public.as_str()
         );
         Policy::parse(&text, Path::new("p")).expect("a policy")
+    }
+
+    fn by_ann(way: Way) -> Proof {
+        Proof { by: "ann".to_owned(), way }
     }
 
     fn request(principal: Option<&str>, rules: &[&CallRule]) -> Request {
@@ -96,7 +113,7 @@ mod tests {
             words: None,
             signature: None,
         };
-        let statement = request.statement(&request.wanted.binding(), &answer);
+        let statement = request.statement(&request.wanted, &answer);
         let signature = sign_text(&key.secret, None, &statement, "approval").expect("a key");
         Answer { signature: Some(signature.text().to_owned()), ..answer }
     }
@@ -112,7 +129,7 @@ mod tests {
         let check = |request: &Request, answer: &Answer| {
             proven(&request.wanted, request, answer, &rules, &policy.approvers)
         };
-        assert_eq!(check(&request, &good), Ok("ann".to_owned()));
+        assert_eq!(check(&request, &good), Ok(Some(by_ann(Way::Key))));
         assert_eq!(check(&request, &Answer { signature: None, ..good.clone() }), Err(Unproven::Unsigned));
 
         let stranger = Err(Unproven::Stranger("rule \"deploy\"".to_owned()));
@@ -148,7 +165,31 @@ mod tests {
             let request = request(Some(principal), &rules);
             proven(&request.wanted, &request, &signed(&request, &ann), &rules, &policy.approvers)
         };
-        assert_eq!(by("carl@example.com"), Ok("ann".to_owned()));
+        assert_eq!(by("carl@example.com"), Ok(Some(by_ann(Way::Key))));
         assert!(by("ann@example.com").is_err());
+    }
+
+    #[test]
+    fn a_credential_signs_for_its_approver_alone() {
+        let (key, credential) = (generate(None).expect("a key"), Credential::generate().expect("a key"));
+        let text = format!(
+            "version = 1\n[[rules]]\nname = \"deploy\"\ntools = [\"Bash\"]\nthen = \"ask\"\nwho = [\"ann\"]\n\
+             [approvers.ann]\nkey = \"{}\"\ncredential = \"{}\"\n",
+            key.public.as_str(),
+            credential.public().as_str()
+        );
+        let policy = Policy::parse(&text, Path::new("p")).expect("a policy");
+        let rules: Vec<_> = policy.calls.0.iter().collect();
+        let request = request(None, &rules);
+        assert_eq!(credential.approver(&policy.approvers).map(|(name, _)| name), Some("ann"));
+        let mut answer = Answer { signature: None, channel: Way::Page, ..signed(&request, &key) };
+        let proven = |answer: &Answer| proven(&request.wanted, &request, answer, &rules, &policy.approvers);
+        assert_eq!(proven(&answer), Err(Unproven::Unsigned));
+        credential.sign(&request, &mut answer).expect("it signs");
+        assert_eq!(proven(&answer), Ok(Some(by_ann(Way::Page))));
+        let other = Credential::generate().expect("a key");
+        assert!(other.approver(&policy.approvers).is_none());
+        other.sign(&request, &mut answer).expect("it signs");
+        assert!(proven(&answer).is_err());
     }
 }

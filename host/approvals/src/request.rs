@@ -38,6 +38,8 @@ pub enum Extent {
     Session,
     /// Equal calls in the workspace, until it is revoked.
     Workspace,
+    /// Equal calls in all workspaces, until it is revoked.
+    Always,
 }
 
 impl From<Remember> for Extent {
@@ -45,6 +47,7 @@ impl From<Remember> for Extent {
         match remember {
             Remember::Session => Self::Session,
             Remember::Workspace => Self::Workspace,
+            Remember::Always => Self::Always,
         }
     }
 }
@@ -55,6 +58,7 @@ impl fmt::Display for Extent {
             Self::Once => "once",
             Self::Session => "session",
             Self::Workspace => "workspace",
+            Self::Always => "always",
         })
     }
 }
@@ -69,6 +73,8 @@ pub enum Way {
     Command,
     /// A signature.
     Key,
+    /// A page of a server, with the approver's credential.
+    Page,
 }
 
 impl fmt::Display for Way {
@@ -77,6 +83,7 @@ impl fmt::Display for Way {
             Self::Question => "question",
             Self::Command => "command",
             Self::Key => "key",
+            Self::Page => "page",
         })
     }
 }
@@ -148,9 +155,10 @@ pub struct Request {
 }
 
 impl Request {
-    /// Returns the text that an approver signs, for the call with this [binding](Wanted::binding).
-    pub fn statement(&self, binding: &str, answer: &Answer) -> String {
+    /// Returns the text that an approver signs, for a call that is about to run.
+    pub fn statement(&self, wanted: &Wanted, answer: &Answer) -> String {
         let Answer { decision, extent, words, .. } = answer;
+        let binding = wanted.binding_for(*extent);
         let words = words.as_deref().map_or_else(String::new, |words| format!("words: {}\n", json!(words)));
         format!(
             "scorpiox-code approval\ndecision: {decision}\nextent: {extent}\nnumber: {}\nid: {}\nasked: {}\ncall: \

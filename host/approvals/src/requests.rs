@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use scorpiox_executor::Cancel;
-use scorpiox_store::{Changes, MAX_SCAN_ENTRIES, Mode, Order, Store, StoreError, Transaction};
+use scorpiox_store::{Changes, Mode, Store, StoreError, Transaction};
 use scorpiox_text::hex;
 use serde::{Deserialize, Serialize};
 
@@ -66,7 +66,7 @@ pub enum Why {
     #[error("approval {0} was already answered ({1})")]
     Before(u64, Decision),
     /// The rules do not offer this extent.
-    #[error("the rules of approval {0} do not offer to remember it for a {1}")]
+    #[error("the rules of approval {0} do not offer to remember it so (\"{1}\")")]
     NotOffered(u64, Extent),
     /// The store has another request of that number than the person saw.
     #[error("approval {0} is another call now than the one that was shown; nothing was answered")]
@@ -145,10 +145,14 @@ impl Requests {
         let now = self.now();
         // Keys alone prove nothing: somebody else may have written to the store.
         let is_equal = |request: &Request| request.wanted.binding() == binding;
-        let is_kept = |request: &Request| {
-            request.answer().is_some_and(|answer| answer.extent == Extent::Workspace) && is_equal(request)
+        let anywhere = wanted.binding_for(Extent::Always);
+        let is_kept = |request: &Request| match request.answer().map(|answer| answer.extent) {
+            Some(Extent::Workspace) => is_equal(request),
+            Some(Extent::Always) => request.wanted.binding_for(Extent::Always) == anywhere,
+            Some(Extent::Once | Extent::Session) | None => false,
         };
-        let kept = below(&mut *transaction, &remembered(&binding))?;
+        let mut kept = below(&mut *transaction, &remembered(&binding))?;
+        kept.extend(below(&mut *transaction, &remembered(&anywhere))?);
         if let Some(request) = kept.into_iter().find(|request| is_kept(request) && counts(request)) {
             return Ok(Joined::Answered(request));
         }
@@ -274,7 +278,7 @@ impl Requests {
         if extent != Extent::Once && !request.wanted.remember.contains(&extent.to_string()) {
             return Err(Why::NotOffered(number, extent).into());
         }
-        let is_kept = answer.decision == Decision::Approve && extent == Extent::Workspace;
+        let is_kept = answer.decision == Decision::Approve && request.wanted.keeps(extent);
         request.until = now.saturating_add(request.wanted.within_ms);
         request.state = State::Answered { answer, seats, away };
         write(&mut *transaction, &request)?;
@@ -294,12 +298,12 @@ impl Requests {
     pub fn spend(&self, call: &str, most: usize, until: u64) -> Result<bool, StoreError> {
         let mut transaction = self.0.begin(Mode::Write, &Cancel::default(), &mut || ())?;
         let now = self.now();
-        let known = transaction.scan(NAMESPACE, RUNS, None, MAX_SCAN_ENTRIES, Order::Ascending)?;
-        for entry in known {
-            if Runs::read(&entry.value).until < now {
-                transaction.delete(NAMESPACE, &entry.key)?;
-            }
-        }
+        let mut over = Vec::new();
+        scan(&mut *transaction, NAMESPACE, RUNS, |entry| {
+            over.extend((Runs::read(&entry.value).until < now).then(|| entry.key.clone()));
+            Ok(())
+        })?;
+        over.iter().try_for_each(|key| transaction.delete(NAMESPACE, key))?;
         let key = format!("{RUNS}{call}");
         let mut runs = transaction.get(NAMESPACE, &key)?.map(|value| Runs::read(&value)).unwrap_or_default();
         if runs.count >= most {
@@ -350,15 +354,24 @@ impl Requests {
         let mut transaction = self.0.begin(Mode::Write, &Cancel::default(), &mut || ())?;
         let found = below(&mut *transaction, REMEMBERED)?.into_iter().find(|known| known.number == number);
         let Some(request) = found else { return Ok(false) };
-        transaction.delete(NAMESPACE, &remembered(&request.wanted.binding()))?;
-        if let Some(mut listed) = read(&mut *transaction, &by_number(number))?
-            && let State::Answered { away, .. } = &mut listed.state
-        {
-            *away = 0;
-            write(&mut *transaction, &listed)?;
-        }
+        transaction.delete(NAMESPACE, &kept_at(&request))?;
+        use_up(&mut *transaction, number)?;
         transaction.commit()?;
         Ok(true)
+    }
+
+    /// Ends the use of an answer by calls that are repeated.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store fails.
+    pub fn withdraw(&self, number: u64) -> Result<(), StoreError> {
+        if self.0.is_absent()? {
+            return Ok(());
+        }
+        let mut transaction = self.0.begin(Mode::Write, &Cancel::default(), &mut || ())?;
+        use_up(&mut *transaction, number)?;
+        transaction.commit()
     }
 
     /// Returns the request of that number.
@@ -415,6 +428,12 @@ fn remembered(binding: &str) -> String {
     format!("{REMEMBERED}{binding}")
 }
 
+/// Returns the key of a remembered approval.
+fn kept_at(request: &Request) -> String {
+    let extent = request.answer().map_or(Extent::Once, |answer| answer.extent);
+    remembered(&request.wanted.binding_for(extent))
+}
+
 fn parse(key: &str, value: &[u8]) -> Result<Request, StoreError> {
     let damaged = |why: String| StoreError::Other(format!("the value at {key:?} of {NAMESPACE} {why}"));
     let request: Request =
@@ -449,15 +468,26 @@ fn set(transaction: &mut dyn Transaction, key: &str, request: &Request) -> Resul
     transaction.set(NAMESPACE, key, &value, QUOTA)
 }
 
+/// Leaves no share of an answer for calls that are repeated.
+fn use_up(transaction: &mut dyn Transaction, number: u64) -> Result<(), StoreError> {
+    if let Some(mut listed) = read(transaction, &by_number(number))?
+        && let State::Answered { away, .. } = &mut listed.state
+    {
+        *away = 0;
+        write(transaction, &listed)?;
+    }
+    Ok(())
+}
+
 /// Keeps an approval for the workspace, in place of the oldest if there are too many.
 fn keep(transaction: &mut dyn Transaction, request: &Request) -> Result<(), StoreError> {
     let kept = below(transaction, REMEMBERED)?;
     if kept.len() >= MAX_REMEMBERED
         && let Some(oldest) = kept.iter().min_by_key(|known| known.number)
     {
-        transaction.delete(NAMESPACE, &remembered(&oldest.wanted.binding()))?;
+        transaction.delete(NAMESPACE, &kept_at(oldest))?;
     }
-    set(transaction, &remembered(&request.wanted.binding()), request)
+    set(transaction, &kept_at(request), request)
 }
 
 fn remove(transaction: &mut dyn Transaction, request: &Request) -> Result<(), StoreError> {

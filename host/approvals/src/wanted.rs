@@ -7,6 +7,8 @@ use scorpiox_text::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::request::Extent;
+
 /// A rule that asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asking {
@@ -73,6 +75,21 @@ impl Wanted {
         let in_all = |extent: &&_| rules.iter().all(|rule| rule.remember.contains(extent));
         self.remember = offered.iter().filter(in_all).map(ToString::to_string).collect();
         self.rules = rules.iter().map(|rule| Asking::of(rule)).collect();
+    }
+
+    /// Returns `true` if an approval of this extent is remembered in the store. One that holds always is an entry of the
+    /// policy for the person at the machine.
+    pub fn keeps(&self, extent: Extent) -> bool {
+        extent == Extent::Workspace || extent == Extent::Always && self.principal.is_some()
+    }
+
+    /// Returns the hash of everything that an approval of this extent is bound to: one that holds always is not bound to a
+    /// workspace.
+    pub fn binding_for(&self, extent: Extent) -> String {
+        match extent {
+            Extent::Once | Extent::Session | Extent::Workspace => self.binding(),
+            Extent::Always => Self { workspace: String::new(), ..self.clone() }.binding(),
+        }
     }
 
     /// Returns the hash of everything that an approval is bound to.

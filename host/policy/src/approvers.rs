@@ -1,12 +1,13 @@
 //! `[approvers.NAME]`: people whose signatures answer questions of rules.
 //!
-//! The server verifies an answer with the public key in the policy. The secret key, with its password, never
-//! reaches the server, so that neither a model nor a program of the user can answer for an approver.
+//! The server verifies an answer with a public key in the policy. The secret key of `key`, with its password, never
+//! reaches the server, so that neither a model nor a program of the user can answer for an approver. That of
+//! `credential` reaches it in a form, signs one answer, and is not kept.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use scorpiox_signature::PublicKey;
+use scorpiox_signature::{PublicKey, Signature};
 
 use crate::call_rules::{CallRule, CallRules, Channel};
 use crate::document::{Entry, Page, Problem, Section, quote};
@@ -19,13 +20,43 @@ const MAX_NAME_BYTES: usize = 32;
 /// Maximum length of the name of a principal, in characters.
 const MAX_PRINCIPAL_CHARS: usize = 256;
 
+/// Says how a `credential` is written.
+const CREDENTIAL_FIX: &str =
+    "write `credential = \"RW…\"`, as `scorpiox-code approvals keygen NAME --browser` prints it";
+
 /// A person who may answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approver {
-    /// Key that verifies the person's answers.
-    pub key: Arc<PublicKey>,
+    /// Key that verifies the answers that the person signs with a command.
+    pub key: Option<Arc<PublicKey>>,
+    /// Key that verifies the answers that the person gives in a browser.
+    pub credential: Option<Arc<PublicKey>>,
     /// Name of the person as a caller over HTTP, whose own calls the person does not approve.
     pub principal: Option<String>,
+}
+
+impl Approver {
+    /// Returns the key that verifies a signature over these bytes.
+    pub fn verifies(&self, bytes: &[u8], signature: &Signature) -> Option<ApproverKey> {
+        let signed = |key: &Option<Arc<PublicKey>>| {
+            key.as_ref().is_some_and(|key| key.verify(bytes, signature).is_ok())
+        };
+        let credential = || signed(&self.credential).then_some(ApproverKey::Credential);
+        signed(&self.key).then_some(ApproverKey::Key).or_else(credential)
+    }
+
+    fn keys(&self) -> impl Iterator<Item = &Arc<PublicKey>> {
+        self.key.iter().chain(&self.credential)
+    }
+}
+
+/// Kind of key that an approver signs with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApproverKey {
+    /// `key`: the secret key is on the approver's machine.
+    Key,
+    /// `credential`: the approver enters it in a browser.
+    Credential,
 }
 
 /// All approvers, by name.
@@ -60,7 +91,11 @@ impl Approvers {
     pub(crate) fn render(&self, page: &mut Page) {
         for (name, Sourced { value, source }) in &self.0 {
             page.header(&format!("approvers.{name}"), *source);
-            page.line(&format!("key = {}", quote(value.key.as_str())), *source);
+            for (name, key) in [("key", &value.key), ("credential", &value.credential)] {
+                if let Some(key) = key {
+                    page.line(&format!("{name} = {}", quote(key.as_str())), *source);
+                }
+            }
             if let Some(principal) = &value.principal {
                 page.line(&format!("principal = {}", quote(principal)), *source);
             }
@@ -81,8 +116,8 @@ pub(crate) fn read(section: &Section<'_>, approvers: &mut Approvers) -> Result<(
             return Err(entry.problem(what, "write 1 to 32 small letters, digits and hyphens"));
         }
         let approver = approver(&entry.section(&section.child(name))?, &entry)?;
-        let twin =
-            approvers.0.iter().find(|(other, known)| *other != name && known.value.key == approver.key);
+        let shares = |known: &Approver| approver.keys().any(|key| known.keys().any(|other| other == key));
+        let twin = approvers.0.iter().find(|(other, known)| *other != name && shares(&known.value));
         if let Some((twin, known)) = twin {
             let what = format!("approver \"{name}\" has the key of \"{twin}\" ({})", known.source);
             return Err(entry.problem(what, "give each approver a key of their own"));
@@ -102,14 +137,19 @@ pub(crate) fn read(section: &Section<'_>, approvers: &mut Approvers) -> Result<(
 }
 
 fn approver(section: &Section<'_>, entry: &Entry<'_>) -> Result<Approver, Problem> {
-    section.only(&["key", "principal"])?;
+    section.only(&["key", "credential", "principal"])?;
     let fix = "write `key = \"RW…\"`, as `scorpiox-code approvals keygen` prints it";
-    let Some(key) = section.get("key") else {
-        return Err(entry.problem(format!("{} has no `key`", section.name()), fix));
-    };
-    let text = key.text(fix)?;
-    let public = PublicKey::parse(text)
-        .map_err(|error| key.problem(format!("{} is \"{}\": {error}", key.label(), shorten(text)), fix))?;
+    let (key, credential) = (key(section, "key", fix)?, key(section, "credential", CREDENTIAL_FIX)?);
+    match (&key, &credential) {
+        (None, None) => {
+            return Err(entry.problem(format!("{} has neither `key` nor `credential`", section.name()), fix));
+        }
+        (Some(key), Some(credential)) if key == credential => {
+            let what = format!("{} has the same `key` and `credential`", section.name());
+            return Err(entry.problem(what, CREDENTIAL_FIX));
+        }
+        _ => {}
+    }
     let fix = "write the name of a caller over HTTP";
     let principal = section.get("principal").map(|entry| {
         let text = entry.text(fix)?;
@@ -119,7 +159,17 @@ fn approver(section: &Section<'_>, entry: &Entry<'_>) -> Result<Approver, Proble
         }
         Ok(text.to_owned())
     });
-    Ok(Approver { key: Arc::new(public), principal: principal.transpose()? })
+    Ok(Approver { key, credential, principal: principal.transpose()? })
+}
+
+/// Parses a public key.
+fn key(section: &Section<'_>, name: &str, fix: &str) -> Result<Option<Arc<PublicKey>>, Problem> {
+    let Some(entry) = section.get(name) else { return Ok(None) };
+    let text = entry.text(fix)?;
+    let public = PublicKey::parse(text).map_err(|error| {
+        entry.problem(format!("{} is \"{}\": {error}", entry.label(), shorten(text)), fix)
+    })?;
+    Ok(Some(Arc::new(public)))
 }
 
 /// Returns a rule of the administrator that nobody could answer, with the reason.
@@ -146,6 +196,7 @@ mod tests {
     use crate::{Channel, Policy};
 
     const KEY: &str = "RWTCF1j5TF+pmO92a9YVjktSWzXPfzT3ugK0UQkS8m9fBeN0IdALk1ev";
+    const OTHER: &str = "RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3";
     const ASKS: &str = "[[rules]]\nname = \"a\"\ntools = [\"Bash\"]\nthen = \"ask\"\n";
 
     fn parse(layer: Layer, text: &str, base: Policy) -> Result<Policy, String> {
@@ -173,7 +224,7 @@ mod tests {
         let approver = format!("[approvers.ann]\nkey = \"{KEY}\"\n");
         let managed =
             parse(Layer::Managed, &format!("{ASKS}{approver}"), Policy::builtin()).expect("it works");
-        let other = "RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3";
+        let other = OTHER;
         let mine = format!("[approvers.eve]\nkey = \"{other}\"\n");
         let both = parse(Layer::Own, &mine, managed.clone()).expect("it works");
         let rule = &both.calls.0[0];
@@ -200,6 +251,7 @@ mod tests {
         let approver = format!(
             "[approvers.ann]
 key = \"{KEY}\"
+credential = \"{OTHER}\"
 principal = \"ann@example.com\"
 "
         );
@@ -215,5 +267,35 @@ remember = [\"workspace\", \"session\"]
         let again =
             crate::parse::policy(&shown, Path::new("p"), Layer::Any, Policy::builtin()).expect("it works");
         assert_eq!((again.calls, again.approvers), (policy.calls, policy.approvers));
+    }
+
+    #[test]
+    fn an_approver_has_a_key_or_a_credential_of_their_own() {
+        let own = |text: &str| parse(Layer::Own, text, Policy::builtin());
+        let policy = own(&format!("[approvers.ann]\ncredential = \"{KEY}\"\n")).expect("it works");
+        let ann = &policy.approvers.get("ann").expect("ann").value;
+        assert!(ann.key.is_none() && ann.credential.is_some());
+        for (text, expected) in [
+            (
+                "[approvers.ann]\nprincipal = \"x\"\n".to_owned(),
+                "line 2: [approvers.ann] has neither `key` nor `credential`",
+            ),
+            (
+                format!("[approvers.ann]\nkey = \"{KEY}\"\ncredential = \"{KEY}\"\n"),
+                "line 2: [approvers.ann] has the same",
+            ),
+            (
+                "[approvers.ann]\ncredential = \"RW\"\n".to_owned(),
+                "line 3: `credential` in [approvers.ann] is \"RW\"",
+            ),
+            ("[approvers.ann]\ncredential = 1\n".to_owned(), "approvals keygen NAME --browser"),
+            (
+                format!("[approvers.ann]\nkey = \"{KEY}\"\n[approvers.bob]\ncredential = \"{KEY}\"\n"),
+                "line 4: approver \"bob\" has the key of \"ann\"",
+            ),
+        ] {
+            let problem = own(&text).expect_err(&text);
+            assert!(problem.contains(expected), "{problem}");
+        }
     }
 }

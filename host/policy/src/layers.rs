@@ -206,10 +206,10 @@ impl Loaded {
         if let Some(text) = &own {
             // Keys missing from the user's file keep their managed values.
             let narrower = parse::policy(text, files.own, Layer::Own, policy.clone())?;
-            // Parsed on top of the administrator's approvers, which it cannot replace.
-            let approvers = narrower.approvers.clone();
+            // Parsed on top of the administrator's approvers and approvals, which it cannot replace.
+            let (approvers, approved) = (narrower.approvers.clone(), narrower.approved.clone());
             policy = if managed.is_some() { policy.narrowed_by(&narrower, places) } else { narrower };
-            policy.approvers = approvers;
+            (policy.approvers, policy.approved) = (approvers, approved);
             read.push(files.own.to_owned());
             if managed.is_some() {
                 // UTF-8 text never contains this byte, so two different pairs of texts cannot hash the same

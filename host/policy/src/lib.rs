@@ -21,6 +21,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod access;
+mod approved;
 mod approvers;
 mod audit;
 mod builtin;
@@ -67,7 +68,8 @@ pub use crate::rule::{
     hands_out, has_protected_name, is_name, is_protected_name, plain_protected_names, protected_below,
     protected_names, protected_names_in,
 };
-pub use approvers::{Approver, Approvers};
+pub use approved::{Approved, ApprovedCalls};
+pub use approvers::{Approver, ApproverKey, Approvers};
 pub use audit::AuditPolicy;
 pub use call_rules::{
     Argument, CallDecision, CallFacts, CallRule, CallRules, Channel, Covering, Programs, Remember, Then,
@@ -125,6 +127,8 @@ pub struct Policy {
     pub calls: CallRules,
     /// `[approvers.NAME]`: people whose signatures answer questions of rules.
     pub approvers: Approvers,
+    /// `[approved.NUMBER]`: approvals of single calls that hold always.
+    pub approved: ApprovedCalls,
     /// `[[narrow]]`: restrictions under conditions.
     pub restrictions: Vec<Restriction>,
     /// Policy before a repository's file or restrictions narrowed it, if they did.
@@ -161,6 +165,7 @@ impl Policy {
             tools: ToolsPolicy::builtin(),
             calls: CallRules::default(),
             approvers: Approvers::default(),
+            approved: ApprovedCalls::default(),
             restrictions: Vec::new(),
             before: None,
             plugins: PluginsPolicy::builtin(),

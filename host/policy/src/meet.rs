@@ -33,6 +33,7 @@ impl Policy {
             tools: rules(&self.tools, &by.tools, NamePattern::meet),
             calls: self.calls.and(&by.calls),
             approvers: self.approvers.meet(&by.approvers),
+            approved: self.approved.meet(&by.approved),
             restrictions: crate::restrictions::union(&self.restrictions, &by.restrictions),
             before: None,
             plugins: plugins(&self.plugins, &by.plugins),

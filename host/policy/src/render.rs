@@ -39,6 +39,7 @@ pub fn render(policy: &Policy) -> String {
     rules(&mut page, &policy.tools);
     policy.calls.0.iter().for_each(|rule| call_rule(&mut page, rule));
     policy.approvers.render(&mut page);
+    policy.approved.render(&mut page);
     policy.restrictions.iter().for_each(|restriction| self::restriction(&mut page, restriction));
     page.text.push_str("\n[plugins]\n");
     rules(&mut page, &policy.plugins.rules);

@@ -137,15 +137,18 @@ impl Session {
     pub fn perform(&self, work: &Work<'_>, ticket: &Ticket, reply: &Reply) -> Option<Vec<u8>> {
         let Work { request, handler } = work;
         let progress = Progress::new(reply, request.revision, request.meta.progress_token);
-        let running = self.workspace.begin_request(&ticket.cancel, self.principal_key(), |operator| {
-            self.circumstances(request, operator)
-        });
+        let sender = self.sender(request);
+        let running =
+            self.workspace.begin_request(&ticket.cancel, self.principal_key(), &sender, |operator| {
+                self.circumstances(request, operator)
+            });
         let workspace = &running.workspace;
         let uses = self.uses_of(request, reply);
         uses.under(Arc::clone(&workspace.in_force) as _);
         let scope = Scope {
             session: self,
             workspace: Arc::clone(workspace),
+            circumstances: running.circumstances.as_ref(),
             request,
             ticket,
             reply,

@@ -11,6 +11,7 @@ use parking_lot::{Mutex, RwLock};
 use scorpiox_capabilities::notices::List;
 use scorpiox_executor::{Cancel, Reason};
 use scorpiox_metering::records::policy_in_use;
+use scorpiox_policy::access::Principal;
 use scorpiox_policy::{Circumstances, Loaded, Places, Policy, ReadBefore, Unobserved, changed_sections};
 use scorpiox_workspace_config::{Operator, OperatorError, Outdated};
 
@@ -20,6 +21,8 @@ use crate::Workspace;
 pub const READ_AT_START: [&str; 2] = ["audit", "store"];
 /// Beginnings of the headers of sections that decide about commands.
 const COMMANDS: [&str; 4] = ["[shell", "[grant", "[workspaces", "[[narrow]]"];
+/// Beginning of the headers of restrictions.
+const RESTRICTIONS: &str = "[[narrow]]";
 /// Maximum number of combinations of restrictions whose workspaces are kept.
 const MAX_RESTRICTED: usize = 64;
 
@@ -82,7 +85,7 @@ impl PolicyChange {
     }
 
     /// Cancels the running requests that `selects` returns `true` for.
-    fn cancel(&self, selects: impl Fn(&Judged) -> bool) {
+    fn cancel(&self, mut selects: impl FnMut(&Judged) -> bool) {
         let running = self.running.lock();
         let selected: Vec<_> =
             running.values().filter(|one| selects(one)).map(|one| one.cancel.clone()).collect();
@@ -96,17 +99,41 @@ impl PolicyChange {
 /// A running request, as it was judged.
 struct Judged {
     cancel: Cancel,
+    /// Key of the principal.
     principal: Option<Arc<str>>,
+    sender: Sender,
     /// Files that counted as read.
     read_before: ReadBefore,
+    /// Numbers of the restrictions that held; `None` until they are known.
+    restrictions: Option<Vec<usize>>,
+}
+
+/// Sender of a request, as conditions of the policy see it.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Sender {
+    /// Name of the client.
+    pub(crate) client: Option<Arc<str>>,
+    /// Caller over HTTP.
+    pub(crate) principal: Option<Arc<Principal>>,
 }
 
 /// A request that runs under the policy that was in force when it began.
 pub(crate) struct Running {
     /// Workspace under the restrictions that hold for the request.
     pub(crate) workspace: Arc<Workspace>,
+    /// Circumstances of the request, if they are known and no restriction holds, so that they are those of its workspace.
+    pub(crate) circumstances: Option<Circumstances>,
     unrestricted: Arc<Workspace>,
     number: u64,
+}
+
+/// A workspace under the restrictions that hold for a request.
+struct Restricted {
+    workspace: Arc<Workspace>,
+    /// Numbers of the restrictions.
+    numbers: Vec<usize>,
+    read_before: ReadBefore,
+    circumstances: Option<Circumstances>,
 }
 
 impl Drop for Running {
@@ -122,6 +149,7 @@ impl Workspace {
         self: &Arc<Self>,
         cancel: &Cancel,
         principal: Option<&str>,
+        sender: &Sender,
         circumstances: impl Fn(&Operator) -> Result<Circumstances, Arc<OperatorError>>,
     ) -> Running {
         loop {
@@ -131,55 +159,67 @@ impl Workspace {
             let judged = Judged {
                 cancel: cancel.clone(),
                 principal: principal.map(Arc::from),
+                sender: sender.clone(),
                 read_before: ReadBefore::default(),
+                restrictions: None,
             };
             change.running.lock().insert(number, judged);
             let is_overtaken = change.newer().is_some();
-            let (workspace, read_before) = unrestricted.restricted_for(&circumstances);
+            let restricted = unrestricted.restricted_for(&circumstances);
+            let Restricted { workspace, numbers, read_before, circumstances } = restricted;
             if let Some(judged) = change.running.lock().get_mut(&number) {
                 judged.read_before = read_before;
+                judged.restrictions = Some(numbers);
             }
-            let running = Running { workspace, unrestricted, number };
+            let running = Running { workspace, circumstances, unrestricted, number };
             if !is_overtaken {
                 return running;
             }
         }
     }
 
-    /// Returns the workspace under the restrictions of the policy that hold, which is this one if there are none, and the
+    /// Returns the workspace under the restrictions of the policy that hold, which is this one if there are none, with the
     /// files that count as read.
     fn restricted_for(
         self: &Arc<Self>,
         circumstances: impl Fn(&Operator) -> Result<Circumstances, Arc<OperatorError>>,
-    ) -> (Arc<Self>, ReadBefore) {
+    ) -> Restricted {
+        let under = |workspace: &Arc<Self>, numbers, read_before| Restricted {
+            workspace: Arc::clone(workspace),
+            numbers,
+            read_before,
+            circumstances: None,
+        };
         let operator = self.operator();
         // A policy that cannot be used refuses each call by itself.
         let policy = operator.has_policy_file().then(|| operator.policy().ok()).flatten();
         let all = policy.map_or(0, |policy| policy.restrictions.len());
         let is_about_reads = policy.is_some_and(|policy| !policy.globs_read_before().is_empty());
         if all == 0 && !is_about_reads {
-            return (Arc::clone(self), ReadBefore::default());
+            return under(self, Vec::new(), ReadBefore::default());
         }
+        let circumstances = circumstances(operator).ok();
+        let read_before = circumstances.as_ref().map(|known| known.read_before.clone()).unwrap_or_default();
         // If nothing is known of the circumstances, everything holds.
-        let (numbers, read_before) = match circumstances(operator) {
-            Err(_) => ((0..all).collect(), ReadBefore::default()),
-            Ok(circumstances) => (operator.restrictions_for(&circumstances), circumstances.read_before),
+        let numbers: Vec<_> = match &circumstances {
+            None => (0..all).collect(),
+            Some(circumstances) => operator.restrictions_for(circumstances),
         };
         if numbers.is_empty() {
-            return (Arc::clone(self), read_before);
+            return Restricted { circumstances, ..under(self, numbers, read_before) };
         }
         let mut known = self.policy_change.restricted.lock();
         if let Some(workspace) = known.get(&numbers) {
-            return (Arc::clone(workspace), read_before);
+            return under(workspace, numbers, read_before);
         }
         if known.len() >= MAX_RESTRICTED {
             known.clear();
         }
         // Fails only for a policy that cannot be used.
-        let Ok(operator) = operator.restricted(&numbers) else { return (Arc::clone(self), read_before) };
+        let Ok(operator) = operator.restricted(&numbers) else { return under(self, numbers, read_before) };
         let workspace = Arc::new(self.restricted_to(Arc::new(operator)));
-        known.insert(numbers, Arc::clone(&workspace));
-        (workspace, read_before)
+        known.insert(numbers.clone(), Arc::clone(&workspace));
+        under(&workspace, numbers, read_before)
     }
 
     /// Returns `true` if the policy of this workspace is still the one in force.
@@ -301,11 +341,17 @@ impl Workspace {
             }
             return newer;
         }
+        let is_about_some = lost.iter().all(|header| header.starts_with(RESTRICTIONS));
         tracing::warn!(
-            "the policy was changed, and takes something away in {}: running calls were ended",
-            lost.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+            "the policy was changed, and takes something away in {}: {} were ended",
+            lost.iter().map(String::as_str).collect::<Vec<_>>().join(", "),
+            if is_about_some { "the running calls that it concerns" } else { "running calls" }
         );
-        self.end_calls();
+        if is_about_some {
+            self.end_calls_restricted_by(&newer, &places);
+        } else {
+            self.end_calls();
+        }
         if lost.iter().any(|header| COMMANDS.iter().any(|section| header.starts_with(section))) {
             self.end_commands();
         }
@@ -341,6 +387,43 @@ impl Workspace {
         self.policy_change.cancel_all();
         self.web().shut_down();
         self.policy_change.restricted().iter().for_each(|workspace| workspace.web().shut_down());
+    }
+
+    /// Ends the calls from which the restrictions of a newer policy take something away. The policies differ in nothing else.
+    fn end_calls_restricted_by(&self, newer: &Arc<Self>, places: &Places) {
+        let (Ok(old), Ok(new)) = (self.operator().loaded(), newer.operator().loaded()) else {
+            return self.end_calls();
+        };
+        let (old, new) = (old.of_operator(), new.of_operator());
+        let known = old.globs_read_before();
+        // Nobody watched for the files of new globs, so that each call may have read them.
+        if new.globs_read_before().into_keys().any(|glob| !known.contains_key(glob)) {
+            return self.end_calls();
+        }
+        let mut judged_before = BTreeMap::new();
+        let mut is_concerned = |judged: &Judged| {
+            let Some(held) = &judged.restrictions else { return true };
+            let Sender { client, principal } = judged.sender.clone();
+            let Ok(circumstances) = newer.operator().circumstances(client, principal) else { return true };
+            let circumstances = Circumstances { read_before: judged.read_before.clone(), ..circumstances };
+            let holds = newer.operator().restrictions_for(&circumstances);
+            *judged_before.entry((held.clone(), holds.clone())).or_insert_with(|| {
+                let (before, after) = (old.restricted(held, places), new.restricted(&holds, places));
+                let lost = before.lost_sections(&after, places);
+                lost.iter().any(|header| !header.starts_with(RESTRICTIONS))
+            })
+        };
+        let mut is_any = false;
+        self.policy_change.cancel(|judged| {
+            let is_ended = is_concerned(judged);
+            is_any |= is_ended;
+            is_ended
+        });
+        // A page of a call that ended must not go on in the browser.
+        if is_any {
+            self.web().shut_down();
+            self.policy_change.restricted().iter().for_each(|workspace| workspace.web().shut_down());
+        }
     }
 
     /// Ends what runs for a principal as if files of these globs had not been read, except for its `own` request. Commands

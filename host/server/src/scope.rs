@@ -14,6 +14,7 @@ use super::session::{Access, Session};
 use super::workspace::Workspace;
 use scorpiox_capabilities::setup::Setup;
 use scorpiox_mcp::{RpcError, prefixed};
+use scorpiox_policy::Circumstances;
 use scorpiox_tools::Tool;
 
 /// A handler's answer: a complete line, or an error.
@@ -24,6 +25,8 @@ pub struct Scope<'a> {
     pub session: &'a Session,
     /// Workspace under the policy that was in force when the request began.
     pub workspace: Arc<Workspace>,
+    /// Circumstances of the request under that policy, if they were needed before.
+    pub circumstances: Option<&'a Circumstances>,
     pub request: &'a Request<'a>,
     pub ticket: &'a Ticket,
     /// Channel for the answer and for requests to the client that precede it.

@@ -16,7 +16,8 @@ mod statement;
 
 pub use key::{KeyError, PublicKey, Unverified};
 pub use secret::{
-    MAX_PASSWORD_BYTES, MAX_SECRET_KEY_BYTES, NewKey, SignError, generate, is_protected, sign, sign_text,
+    MAX_PASSWORD_BYTES, MAX_SECRET_KEY_BYTES, NewKey, SignError, generate, is_protected, public_of, sign,
+    sign_text,
 };
 pub use signature::{MAX_SIGNATURE_BYTES, SIGNATURE_SUFFIX, Signature, SignatureError};
 pub use statement::{Statement, StatementError, digest};

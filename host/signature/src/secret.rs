@@ -40,8 +40,9 @@ pub enum SignError {
     Signature(#[from] SignatureError),
 }
 
-/// Size of a secret key, and positions of the two halves of the Ed25519 key pair.
+/// Size of a secret key, and positions of its number and of the two halves of the Ed25519 key pair.
 const KEY_BYTES: usize = 158;
+const NUMBER: Range<usize> = 54..62;
 const SEED: Range<usize> = 62..94;
 const PUBLIC: Range<usize> = 94..126;
 
@@ -63,6 +64,19 @@ fn is_protected_key(bytes: &[u8]) -> Result<bool, SignError> {
         (KEY_BYTES, Some(b"Ed\0\0")) => Ok(false),
         _ => Err(SignError::Key),
     }
+}
+
+/// Returns the public key of a secret key without a password.
+pub fn public_of(key: &str) -> Result<PublicKey, SignError> {
+    use base64::Engine as _;
+    let bytes = decoded(key)?;
+    if is_protected_key(&bytes)? {
+        return Err(SignError::NoPassword);
+    }
+    Ed25519KeyPair::from_seed_and_public_key(&bytes[SEED], &bytes[PUBLIC]).map_err(|_| SignError::Damaged)?;
+    let public = [&b"Ed"[..], &bytes[NUMBER], &bytes[PUBLIC]].concat();
+    let text = base64::engine::general_purpose::STANDARD.encode(public);
+    PublicKey::parse(&text).map_err(|_| SignError::Damaged)
 }
 
 /// A new key pair, as the texts of minisign's two files.

@@ -28,6 +28,7 @@
 
 pub mod admin;
 mod answer;
+mod answering;
 pub mod bounds;
 mod callers;
 mod challenge;

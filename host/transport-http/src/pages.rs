@@ -3,6 +3,8 @@
 //! The user enters the token once in a form and gets a cookie with the token, encrypted so that only the
 //! server can read it. Each page verifies that token again, so the cookie ends when the token or its
 //! permissions end. All servers of a database accept the cookie. Logging out ends it at all of them.
+//!
+//! Approvers log in with a credential instead, and have a page of their own: see [`answering`](crate::answering).
 
 use std::io;
 use std::net::IpAddr;
@@ -13,12 +15,14 @@ use http_body_util::{BodyExt as _, Limited};
 use hyper::header::{self, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, StatusCode};
+use scorpiox_approvals::Credential;
 use scorpiox_exchange::seal::{Envelope, Secret};
 use scorpiox_policy::access::{HttpPolicy, Principal, Who};
 use scorpiox_policy::rule::Sourced;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
+use crate::admin::approving::{ApproverId, Approving};
 use crate::answer::{self, Answer};
 use crate::bounds::{RETRY_AFTER, WaitsFor};
 use crate::callers::{Known, PAUSE, Unknown};
@@ -34,10 +38,10 @@ use scorpiox_metering::records::{Act, Refused};
 
 /// Path of the pages.
 pub(crate) const ROOT: &str = "/admin";
-const LOGIN: &str = "/admin/login";
+pub(crate) const LOGIN: &str = "/admin/login";
 const LOGOUT: &str = "/admin/logout";
 /// Lifetime of a cookie, in seconds.
-const COOKIE_SECONDS: u64 = 8 * 60 * 60;
+pub(crate) const COOKIE_SECONDS: u64 = 8 * 60 * 60;
 /// Maximum size of a form, and the timeout for receiving it. A JWT has a few thousand bytes.
 const MAX_FORM_BYTES: usize = 32 * 1024;
 const FORM_TIME: Duration = Duration::from_secs(10);
@@ -80,13 +84,15 @@ pub trait Pages: Send + Sync {
     fn has(&self, path: &str) -> bool;
     /// Returns a page, if it exists. May block.
     fn page(&self, asked: &Asked<'_>) -> Option<Page>;
+    /// Returns the approvals that approvers answer.
+    fn approving(&self) -> Approving<'_>;
 }
 
 /// Serves the pages.
 pub(crate) struct Desk {
-    pages: Arc<dyn Pages>,
+    pub(crate) pages: Arc<dyn Pages>,
     policy: Sourced<Who>,
-    envelope: Envelope,
+    pub(crate) envelope: Envelope,
     /// `true` if the cookie is only sent over encrypted connections.
     is_secure: bool,
     /// Required origin of forms; `None` uses the `Host` header of the request.
@@ -96,20 +102,23 @@ pub(crate) struct Desk {
 
 /// Content of a cookie.
 #[derive(Serialize, Deserialize)]
-struct Visit {
-    token: String,
-    until: u64,
+pub(crate) struct Visit {
+    pub(crate) token: String,
+    pub(crate) until: u64,
     /// Number that identifies the log-in after it has ended.
-    number: Number,
+    pub(crate) number: Number,
+    /// Approver who logged in with a credential, which the cookie does not have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) approver: Option<ApproverId>,
 }
 
 /// A refused log-in: the answer, and its audit line.
-struct Rejected {
-    status: StatusCode,
-    kind: &'static str,
-    why: String,
+pub(crate) struct Rejected {
+    pub(crate) status: StatusCode,
+    pub(crate) kind: &'static str,
+    pub(crate) why: String,
     /// Principal of the token, if it is valid.
-    who: Option<Arc<Principal>>,
+    pub(crate) who: Option<Arc<Principal>>,
 }
 
 /// An accepted log-in.
@@ -120,8 +129,8 @@ struct Admitted {
     until: u64,
 }
 
-/// Returns the token of a form, or an empty string if it has none.
-async fn token_of(body: RequestBody) -> Result<String, Rejected> {
+/// Returns the fields of a form.
+pub(crate) async fn form_of(body: RequestBody) -> Result<Vec<(String, String)>, Rejected> {
     let read = timeout(FORM_TIME, Limited::new(body, MAX_FORM_BYTES).collect()).await;
     let Ok(Ok(form)) = read.map(|read| read.map(http_body_util::Collected::to_bytes)) else {
         let why = format!(
@@ -130,8 +139,19 @@ async fn token_of(body: RequestBody) -> Result<String, Rejected> {
         );
         return Err(Rejected { status: StatusCode::BAD_REQUEST, kind: visits::BAD_FORM, why, who: None });
     };
-    let token = url::form_urlencoded::parse(&form).find(|(name, _)| name == "token");
-    Ok(token.map(|(_, token)| token.trim().to_owned()).unwrap_or_default())
+    Ok(url::form_urlencoded::parse(&form).into_owned().collect())
+}
+
+/// Returns the trimmed value of a field, or an empty string without one.
+pub(crate) fn field(form: &[(String, String)], name: &str) -> String {
+    let value = form.iter().find(|(known, _)| known == name);
+    value.map(|(_, value)| value.trim().to_owned()).unwrap_or_default()
+}
+
+impl Visit {
+    fn is_of_reader(&self) -> bool {
+        self.approver.is_none()
+    }
 }
 
 impl Desk {
@@ -170,21 +190,26 @@ impl Desk {
                 dressed(answer::text(StatusCode::OK, "text/css; charset=utf-8", self.pages.style()))
             }
             (&Method::GET, "/login") => self.asks(StatusCode::OK, None),
-            (&Method::POST, "/login" | "/logout") => match self.strange(&parts.headers) {
+            (&Method::POST, "/login" | "/logout" | "/approvals") => match self.strange(&parts.headers) {
                 Some(why) => {
-                    let act = if path == "/login" { Act::LogIn } else { Act::LogOut };
+                    let act = match path {
+                        "/login" => Act::LogIn,
+                        "/logout" => Act::LogOut,
+                        _ => Act::Answer,
+                    };
                     let refused = Refused { kind: visits::FORBIDDEN, why: &why };
                     endpoint.refused(Seen { act, from: peer, path: parts.uri.path() }, None, refused, None);
                     self.asks(StatusCode::FORBIDDEN, Some(&why))
                 }
                 None if path == "/login" => self.login(endpoint, body, peer).await,
+                None if path == "/approvals" => self.decide(endpoint, &parts.headers, body, peer).await,
                 None => self.leave(endpoint, &parts.headers, peer).await,
             },
             (&Method::GET, _) => self.page(endpoint, parts, path, peer).await,
             (_, path) => {
-                let is_form = matches!(path, "/login" | "/logout");
+                let is_form = matches!(path, "/login" | "/logout" | "/approvals");
                 let allowed = match path {
-                    "/login" => "GET, POST",
+                    "/login" | "/approvals" => "GET, POST",
                     "/logout" => "POST",
                     _ => "GET",
                 };
@@ -223,7 +248,7 @@ impl Desk {
     ) -> Answer {
         let reader = match self.reader(endpoint, &parts.headers).await {
             Ok(Some(reader)) => reader,
-            Ok(None) => return moved(LOGIN, None),
+            Ok(None) => return self.approver_page(endpoint, parts, path, peer).await,
             Err(error) => return self.refuses_later(&unknown(&error)),
         };
         let path = path.trim_end_matches('/');
@@ -255,7 +280,7 @@ impl Desk {
 
     /// Returns the log-ins of all valid cookies that this server, or another with its secret, issued. There
     /// may be several, because another program on this machine may have set a cookie of the same name.
-    fn visits(&self, headers: &HeaderMap) -> Vec<Visit> {
+    pub(crate) fn visits(&self, headers: &HeaderMap) -> Vec<Visit> {
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let named =
             cookies.flat_map(|cookies| cookies.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
@@ -273,7 +298,7 @@ impl Desk {
         headers: &HeaderMap,
     ) -> io::Result<Option<Arc<Principal>>> {
         let mut failed = None;
-        for Visit { token, number, .. } in self.visits(headers) {
+        for Visit { token, number, .. } in self.visits(headers).into_iter().filter(Visit::is_of_reader) {
             let known = match endpoint.callers.known_by(&token) {
                 Some(known) => known,
                 None => match endpoint.callers.identify(&token).await {
@@ -296,16 +321,14 @@ impl Desk {
     }
 
     /// Handles a log-in form and sets a cookie for a permitted reader. Each refused form gets an audit line.
-    async fn login(&self, endpoint: &Endpoint, body: RequestBody, peer: IpAddr) -> Answer {
-        let admitted = match self.admitted(endpoint, body, peer).await {
+    async fn login(self: &Arc<Self>, endpoint: &Endpoint, body: RequestBody, peer: IpAddr) -> Answer {
+        let token = form_of(body).await.map(|form| field(&form, "token"));
+        if let Some(credential) = token.as_deref().ok().and_then(Credential::parse) {
+            return self.approver_login(endpoint, credential, peer).await;
+        }
+        let admitted = match self.admitted(endpoint, token, peer).await {
             Ok(admitted) => admitted,
-            Err(Rejected { status, kind, why, who }) => {
-                tracing::info!("{peer} does not get the pages of {ROOT}: {why}");
-                let rule = (kind == visits::POLICY).then(|| self.rule());
-                let seen = Seen { act: Act::LogIn, from: peer, path: LOGIN };
-                endpoint.refused(seen, who.as_deref(), Refused { kind, why: &why }, rule.as_deref());
-                return self.asks(status, Some(&why));
-            }
+            Err(rejected) => return self.rejects(endpoint, &rejected, peer),
         };
         let Admitted { principal, sealed, until } = admitted;
         let entered = (Act::LogIn, peer, LOGIN.to_owned());
@@ -316,13 +339,23 @@ impl Desk {
         moved(ROOT, Some(&self.set_cookie(&sealed, until.saturating_sub(now()))))
     }
 
+    /// Records a refused log-in, and asks again.
+    pub(crate) fn rejects(&self, endpoint: &Endpoint, rejected: &Rejected, peer: IpAddr) -> Answer {
+        let Rejected { status, kind, why, who } = rejected;
+        tracing::info!("{peer} does not get the pages of {ROOT}: {why}");
+        let rule = (*kind == visits::POLICY).then(|| self.rule());
+        let seen = Seen { act: Act::LogIn, from: peer, path: LOGIN };
+        endpoint.refused(seen, who.as_deref(), Refused { kind, why }, rule.as_deref());
+        self.asks(*status, Some(why))
+    }
+
     async fn admitted(
         &self,
         endpoint: &Endpoint,
-        body: RequestBody,
+        token: Result<String, Rejected>,
         peer: IpAddr,
     ) -> Result<Admitted, Rejected> {
-        let token = token_of(body).await?;
+        let token = token?;
         let Known { principal, good } = self.identified(endpoint, &token, peer).await?;
         let reject =
             |status, kind, why: String| Rejected { status, kind, why, who: Some(Arc::clone(&principal)) };
@@ -336,7 +369,8 @@ impl Desk {
         let until = good.until.unwrap_or(u64::MAX).min(now() + COOKIE_SECONDS);
         // Log-ins are counted separately, so ended sessions do not prevent logging out.
         let number = endpoint.sessions.numbers().give(Account::Pages, &principal.key());
-        let visit = number.and_then(|number| serde_json::to_vec(&Visit { token, until, number }).ok());
+        let visit = number
+            .and_then(|number| serde_json::to_vec(&Visit { token, until, number, approver: None }).ok());
         let Some(sealed) = visit.and_then(|visit| self.envelope.close(&visit)) else {
             let why = "The system gives no random numbers.".to_owned();
             return Err(reject(StatusCode::INTERNAL_SERVER_ERROR, visits::NO_COOKIE, why));
@@ -373,16 +407,16 @@ impl Desk {
         })
     }
 
-    fn refuses(&self, status: StatusCode, why: &str) -> Answer {
+    pub(crate) fn refuses(&self, status: StatusCode, why: &str) -> Answer {
         html(self.pages.refused(status.as_u16(), why))
     }
 
     /// Refuses a page that a later request may get.
-    fn refuses_later(&self, why: &str) -> Answer {
+    pub(crate) fn refuses_later(&self, why: &str) -> Answer {
         answer::later(self.refuses(StatusCode::SERVICE_UNAVAILABLE, why), RETRY_AFTER)
     }
 
-    fn asks(&self, status: StatusCode, why: Option<&str>) -> Answer {
+    pub(crate) fn asks(&self, status: StatusCode, why: Option<&str>) -> Answer {
         html(Page { status: status.as_u16(), html: self.pages.login(why) })
     }
 
@@ -395,6 +429,8 @@ impl Desk {
         }
         // The reader is only needed for the audit line.
         let reader = self.reader(endpoint, headers).await.ok().flatten();
+        let approver = || visits.iter().find_map(|visit| visit.approver.as_ref()).map(ApproverId::principal);
+        let reader = reader.or_else(approver);
         let shared = Arc::clone(endpoint);
         let who = reader.as_deref().map(Principal::key).unwrap_or_default();
         let end = move |may_block: &_| {
@@ -442,7 +478,7 @@ impl Desk {
         if self.is_secure { "__Host-scorpiox-admin" } else { "scorpiox-admin" }
     }
 
-    fn set_cookie(&self, value: &str, seconds: u64) -> String {
+    pub(crate) fn set_cookie(&self, value: &str, seconds: u64) -> String {
         // The `__Host-` prefix requires the path `/`. Without it, a narrower path keeps the cookie from other
         // programs of this machine.
         let place = if self.is_secure { "Path=/; Secure" } else { "Path=/admin" };

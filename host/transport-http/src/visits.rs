@@ -27,6 +27,8 @@ pub(crate) const BAD_FORM: &str = "bad-form";
 pub(crate) const LONG_TOKEN: &str = "long-token";
 /// The cookie could not be created.
 pub(crate) const NO_COOKIE: &str = "no-cookie";
+/// The approver who logged in has this credential no more.
+pub(crate) const CLOSED: &str = "closed-channel";
 
 /// Returns the keyword for a failed authentication.
 pub(crate) fn kind(unknown: &Unknown) -> &'static str {

@@ -4,6 +4,8 @@ mod access;
 #[cfg(unix)]
 mod admin;
 #[cfg(unix)]
+mod admin_approvals;
+#[cfg(unix)]
 mod admin_screens;
 mod admission;
 #[cfg(unix)]

@@ -306,3 +306,54 @@ fn an_answer_that_a_client_carries_is_used_as_often_as_it_was_given_at_all_serve
     transaction.commit().expect("a store");
     assert!(!spend(&one, 9), "a damaged value");
 }
+
+#[test]
+fn all_runs_that_are_over_are_forgotten_however_many_there_are() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let requests = Requests::new(Arc::clone(&store));
+    let current = requests.now() + 60_000;
+    let mut transaction = store.begin(Mode::Write, &Cancel::default(), &mut || ()).expect("a store");
+    let run = |until| serde_json::to_vec(&Runs { count: 1, until }).expect("JSON");
+    for number in 0..=scorpiox_store::MAX_SCAN_ENTRIES {
+        transaction.set(NAMESPACE, &format!("runs/{number:06}"), &run(current), QUOTA).expect("room");
+    }
+    transaction.set(NAMESPACE, "runs/z", &run(1), QUOTA).expect("room");
+    transaction.commit().expect("a store");
+    assert!(requests.spend("80", 1, current).expect("a store"));
+    let mut transaction = store.begin(Mode::ReadFirst, &Cancel::default(), &mut || ()).expect("a store");
+    assert_eq!(transaction.get(NAMESPACE, "runs/z").expect("a store"), None);
+}
+
+#[test]
+fn an_approval_that_holds_always_is_kept_for_a_principal_in_all_workspaces() {
+    let requests = requests();
+    let of = |workspace: &str, principal: Option<&str>| Wanted {
+        workspace: workspace.to_owned(),
+        principal: principal.map(str::to_owned),
+        caller: principal.map(str::to_owned),
+        remember: vec!["always".to_owned()],
+        ..wanted("{}")
+    };
+    let always = || answer(Decision::Approve, Extent::Always);
+    let asked = waits(join(&requests, of("/w", Some("bob"))));
+    let Trouble::Refused(refused) =
+        requests.answer(&asked, answer(Decision::Approve, Extent::Workspace)).expect_err("it is not offered")
+    else {
+        panic!("it is refused")
+    };
+    assert_eq!(refused, Why::NotOffered(1, Extent::Workspace));
+    requests.answer(&asked, always()).expect("an answer");
+    for workspace in ["/w", "/other", "/other"] {
+        assert!(matches!(join(&requests, of(workspace, Some("bob"))), Joined::Answered(_)), "{workspace}");
+    }
+    waits(join(&requests, of("/other", Some("carl"))));
+    // That of the person at the machine is an entry of the policy.
+    let (own, seat) = seated(join(&requests, of("/w", None)));
+    requests.answer(&own, always()).expect("an answer");
+    assert_eq!(requests.remembered().expect("a store").len(), 1);
+    requests.leave(&own, seat, true).expect("a store");
+    requests.withdraw(own.number).expect("a store");
+    waits(join(&requests, of("/w", None)));
+    assert!(requests.revoke(1).expect("a store") && requests.remembered().expect("a store").is_empty());
+    waits(join(&requests, of("/other", Some("bob"))));
+}

@@ -24,6 +24,8 @@ pub enum Act {
     LogOut,
     /// View of a page.
     Page,
+    /// Answer of an approver to an approval.
+    Answer,
 }
 
 impl Act {
@@ -34,6 +36,7 @@ impl Act {
             Self::LogIn => "admin log-in",
             Self::LogOut => "admin log-out",
             Self::Page => "admin page",
+            Self::Answer => "admin answer",
         }
     }
 }

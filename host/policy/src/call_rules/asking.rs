@@ -33,6 +33,8 @@ pub enum Remember {
     Session,
     /// In the workspace, until it is revoked.
     Workspace,
+    /// In all workspaces, until it is revoked. Only the signature of an approver gives it.
+    Always,
 }
 
 impl Remember {
@@ -41,6 +43,7 @@ impl Remember {
         match word {
             "session" => Some(Self::Session),
             "workspace" => Some(Self::Workspace),
+            "always" => Some(Self::Always),
             _ => None,
         }
     }
@@ -51,6 +54,7 @@ impl fmt::Display for Remember {
         f.write_str(match self {
             Self::Session => "session",
             Self::Workspace => "workspace",
+            Self::Always => "always",
         })
     }
 }

@@ -79,7 +79,7 @@ fn rule(entry: &Entry<'_>) -> Result<CallRule, Problem> {
         channel: channel(&section, may_ask, entry.source())?,
         who: who(&section, may_ask)?,
         within: within(&section, may_ask)?,
-        remember: remember(&section, may_ask)?,
+        remember: remember(&section, may_ask, entry.source())?,
         reports,
         reason: section
             .get("reason")
@@ -175,13 +175,17 @@ fn within(section: &Section<'_>, may_ask: bool) -> Result<Duration, Problem> {
 }
 
 /// Parses `remember`.
-fn remember(section: &Section<'_>, may_ask: bool) -> Result<Vec<Remember>, Problem> {
+fn remember(section: &Section<'_>, may_ask: bool, source: Source) -> Result<Vec<Remember>, Problem> {
     let Some(entry) = asks(section, may_ask, "remember")? else { return Ok(Vec::new()) };
-    let fix = "write a list of \"session\" and \"workspace\"";
+    let fix = "write a list of \"session\", \"workspace\" and \"always\"";
     let mut extents = some(&entry, fix, |text| {
         let invalid = || Invalid::new(format!("`remember` has \"{}\"", shorten(text)), fix);
         Remember::parse(text).ok_or_else(invalid)
     })?;
+    if extents.contains(&Remember::Always) && channel(section, may_ask, source)? == Channel::Weak {
+        let what = format!("{} has \"always\", and nothing proves who answers", entry.label());
+        return Err(entry.problem(what, "write `channel = \"strong\"`, or leave \"always\" out"));
+    }
     extents.sort_unstable();
     extents.dedup();
     Ok(extents)

@@ -24,10 +24,10 @@ use std::path::Path;
 use toml::de::DeTable;
 
 use crate::access::{AccessPolicy, LimitsPolicy, read_access, read_http, read_limits, read_workspace};
-use crate::approvers;
 use crate::call_rules::Then;
 use crate::document::{Document, Entry, Problem, Section};
 use crate::rule::{Layer, MANAGED_FILE, Source, Sourced};
+use crate::{approved, approvers};
 
 use crate::shell::{Grant, ShellGrant};
 use crate::{DEFAULT_PROFILE, Policy};
@@ -54,6 +54,7 @@ const KEYS: &[&str] = &[
     "rules",
     "narrow",
     "approvers",
+    "approved",
     "plugins",
     "workspaces",
     "audit",
@@ -101,6 +102,9 @@ fn tables(document: &Document<'_>, table: &DeTable<'_>, mut policy: Policy) -> R
     }
     if let Some(entry) = top.get("approvers") {
         approvers::read(&entry.section("[approvers]")?, &mut policy.approvers)?;
+    }
+    if let Some(entry) = top.get("approved") {
+        approved::read(&entry.section("[approved]")?, &mut policy.approved)?;
     }
     if let Some((rule, why)) = approvers::unanswerable(&policy.calls, &policy.approvers) {
         let line = match rule.source {

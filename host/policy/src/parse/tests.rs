@@ -88,7 +88,7 @@ fn an_unknown_key_gets_its_line_and_the_nearest_known_one() {
     says(
         "[shel]",
         "line 2: unknown key `shel`; did you mean `shell`? known keys are `version`, `min_version`, `last_good`, \
-         `shell`, `web`, `files`, `search`, `tools`, `rules`, `narrow`, `approvers`, `plugins`, `workspaces`, `audit`, `store`, `http`, `access`, `limits`, `workspace`, `grant`",
+         `shell`, `web`, `files`, `search`, `tools`, `rules`, `narrow`, `approvers`, `approved`, `plugins`, `workspaces`, `audit`, `store`, `http`, `access`, `limits`, `workspace`, `grant`",
     );
     profile_says(
         "network = { mode = 'off', host = [] }",

@@ -40,7 +40,7 @@ fn collect(table: &DeTable<'_>, path: &mut Vec<String>, found: &mut Vec<Unit>) {
         path.push(key.get_ref().clone().into_owned());
         let is_one = match path.as_slice() {
             [first, second] => {
-                ["grant", "access", "limits", "workspace", "approvers"].contains(&&**first)
+                ["grant", "access", "limits", "workspace", "approvers", "approved"].contains(&&**first)
                     || first == "http" && ["auth", "tls", "observe", "admin"].contains(&&**second)
             }
             [first, second, _, _] => first == "plugins" && second == "secrets",

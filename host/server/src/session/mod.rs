@@ -23,6 +23,7 @@ use super::dispatch::recorded;
 use super::inflight::InFlight;
 use super::list_changed::KnownLists;
 use super::outgoing::Outgoing;
+use super::policy_change::Sender;
 use super::read_before;
 use super::reply::Reply;
 use super::request::{CALL, Request};
@@ -164,14 +165,20 @@ impl Session {
         self.names.of(request, |name| self.workspace.records.introduced(Some(Arc::clone(name))))
     }
 
+    /// Returns the sender of a request.
+    pub(crate) fn sender(&self, request: &Request<'_>) -> Sender {
+        let client = self.client_name(request).and_then(|name| name.name.clone());
+        Sender { client, principal: self.principal.clone() }
+    }
+
     /// Returns the circumstances of a request under an operator's policy.
     pub(crate) fn circumstances(
         &self,
         request: &Request<'_>,
         operator: &Operator,
     ) -> Result<Circumstances, Arc<OperatorError>> {
-        let client = self.client_name(request).and_then(|name| name.name.clone());
-        let circumstances = operator.circumstances(client, self.principal.clone())?;
+        let Sender { client, principal } = self.sender(request);
+        let circumstances = operator.circumstances(client, principal)?;
         Ok(Circumstances { read_before: read_before::known(self, request, operator)?, ..circumstances })
     }
 

@@ -5,6 +5,8 @@
 mod question;
 mod waiting;
 
+use std::borrow::Cow;
+
 use scorpiox_metering::records::CallError;
 use scorpiox_policy::{CallDecision, CallFacts, CallRule, Channel, Covering, Source};
 use scorpiox_tools::Tool;
@@ -27,8 +29,12 @@ pub(crate) fn required<'a>(
         return Ok(Vec::new());
     }
     let places = workspace.operator().places().map_err(|error| CallError::Policy(error.to_string()))?;
-    let circumstances = scope.session.circumstances(scope.request, workspace.operator());
-    let circumstances = circumstances.map_err(|error| CallError::Policy(error.to_string()))?;
+    let circumstances = if let Some(known) = scope.circumstances {
+        Cow::Borrowed(known)
+    } else {
+        let found = scope.session.circumstances(scope.request, workspace.operator());
+        Cow::Owned(found.map_err(|error| CallError::Policy(error.to_string()))?)
+    };
     let original = workspace.plugins.authors_name(&tool.name);
     let call = CallFacts {
         tool: &tool.name,

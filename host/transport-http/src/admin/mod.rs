@@ -4,9 +4,12 @@
 //! Reading order: [`Admin`] finds the page of a path. Each module has the content of one page, with its
 //! template in `templates/`. `chart` draws.
 //!
-//! Invariants: pages are read-only, so no request changes or approves anything. The templates escape all
+//! Invariants: an operator's pages are read-only. Only an approver answers, on the page of [`approvals`], and only with
+//! the credential: [`approving`] signs each answer with it. The templates escape all
 //! external text. No page contains or needs a script. The amount of content is bounded.
 
+pub(crate) mod approvals;
+pub mod approving;
 mod audit;
 mod chart;
 mod overview;
@@ -18,6 +21,7 @@ mod waiting;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::admin::approving::Approving;
 use crate::pages::{Asked, Page, Pages};
 use askama::Template;
 use scorpiox_server::Workspace;
@@ -64,6 +68,8 @@ struct Frame<'a> {
     title: &'a str,
     /// Name of the reader.
     reader: &'a str,
+    /// `true` if the reader is an approver, who has one page alone.
+    is_approver: bool,
     version: &'static str,
 }
 
@@ -73,7 +79,11 @@ impl<'a> Frame<'a> {
     }
 
     fn of_reader(title: &'a str, reader: &'a str) -> Self {
-        Self { title, reader, version: env!("CARGO_PKG_VERSION") }
+        Self { title, reader, is_approver: false, version: env!("CARGO_PKG_VERSION") }
+    }
+
+    fn of_approver(title: &'a str, reader: &'a str) -> Self {
+        Self { is_approver: true, ..Self::of_reader(title, reader) }
     }
 }
 
@@ -134,6 +144,10 @@ impl Pages for Admin {
         Some(made.unwrap_or_else(|why| {
             rendered(500, &Failed { frame: Frame::new("It cannot be shown", asked), why })
         }))
+    }
+
+    fn approving(&self) -> Approving<'_> {
+        Approving::of(&self.workspaces)
     }
 }
 

@@ -47,6 +47,7 @@ fn the_table_of_keys_has_all_that_the_program_knows_and_no_others() {
         let listed: std::collections::BTreeSet<_> = codes(cells.next().expect("keys")).collect();
         let named =
             table[0].replace("NAME", "name").replace("HOST", "host.example.com").replace("PLUGIN", "plugin");
+        let named = named.replace("NUMBER", "7");
         // The kind that selects the variant of the table, either in the table itself or in its parent.
         let kind = table.get(1).copied().unwrap_or_default();
         let text = if row.contains("under `") {

@@ -44,7 +44,7 @@ pub(super) fn get(server: &HttpServer, path: &str, cookie: Option<&str>) -> Resp
     server.ask(&request)
 }
 
-fn form(server: &HttpServer, path: &str, body: &str) -> Request {
+pub(super) fn form(server: &HttpServer, path: &str, body: &str) -> Request {
     let request = server.post(&json!({})).path(path).body(body).without("Authorization").without("Accept");
     let request = request.with("Content-Type", "application/x-www-form-urlencoded");
     request.with("Origin", &format!("http://{}", server.address))
@@ -276,14 +276,14 @@ fn many_tokens_that_are_not_good_are_not_tried() {
 }
 
 /// Returns the audit lines of one tool.
-fn lines(program: &Program, tool: &str) -> Vec<Value> {
+pub(super) fn lines(program: &Program, tool: &str) -> Vec<Value> {
     let text = fs::read_to_string(program.home().join(".scorpiox/audit/audit.jsonl")).unwrap_or_default();
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a whole line"));
     lines.filter(|line| line["tool"] == tool).collect()
 }
 
 /// Returns the principal, outcome, fault and rule of each audit line of an act.
-fn told(program: &Program, act: &str) -> Vec<[String; 4]> {
+pub(super) fn told(program: &Program, act: &str) -> Vec<[String; 4]> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let told = |line: &Value| {
         let used = &line["uses"][0];

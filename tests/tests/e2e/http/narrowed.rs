@@ -1,5 +1,8 @@
 //! Tests of `[[narrow]]` for principals and groups.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use scorpiox_tests::Program;
 use scorpiox_tests::http::{HttpServer, Response};
 use serde_json::{Value, json};
@@ -99,5 +102,42 @@ fn what_a_principal_read_restricts_its_own_calls_alone() {
     let mut server = program.serve_http(0);
     let tasks = text(&call(&server, BOB, "TaskManager", json!({ "action": "list" })));
     assert!(tasks.contains("There are no tasks"), "{tasks}");
+    server.end();
+}
+
+/// Both calls run a command until a file is there.
+#[test]
+fn a_restriction_that_is_added_ends_the_calls_that_it_concerns_and_no_others() {
+    let program = program("");
+    let mut server = program.serve_http(0);
+    let command =
+        |name: &str| format!("touch started-{name}; until [ -e go ]; do sleep 0.1; done; echo finished");
+    let run =
+        |token: &str, name: &str| text(&call(&server, token, "Bash", json!({ "command": command(name) })));
+    let began = Instant::now();
+    let until = |what: &str, is_so: &dyn Fn() -> bool| {
+        while !is_so() {
+            assert!(began.elapsed() < Duration::from_secs(60), "{what}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let is_there = |name: &str| program.workspace().join(name).exists();
+    thread::scope(|scope| {
+        let ann = scope.spawn(|| run(ANN, "ann"));
+        let bob = scope.spawn(|| run(BOB, "bob"));
+        until("both run", &|| is_there("started-ann") && is_there("started-bob"));
+        let path = program.home().join(".scorpiox/policy.toml");
+        let known = std::fs::read_to_string(&path).expect("a policy");
+        let narrow = "[[narrow]]\nname = \"contractors\"\ngroups = [\"contractors\"]\n\
+                      [narrow.shell.profile.workspace]\ndeny = [\"finance/\"]\n";
+        std::fs::write(&path, format!("{known}{narrow}")).expect("written");
+        assert_eq!(server.shown(ANN).modern("tools/list", json!({})).status, 200);
+        let ended = bob.join().expect("an answer");
+        assert!(ended.contains("the policy was changed while it ran"), "{ended}");
+        assert!(!ann.is_finished());
+        program.put("workspace/go", "");
+        let finished = ann.join().expect("an answer");
+        assert!(finished.contains("finished") && finished.contains("exit code 0"), "{finished}");
+    });
     server.end();
 }

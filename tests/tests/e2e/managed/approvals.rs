@@ -281,11 +281,12 @@ fn rules_that_nobody_could_answer_are_mistakes_with_their_line() {
         ("who = [\"ann\"]\nchannel = \"weak\"\n".to_owned(), "does not prove who answers"),
         ("within = \"2d\"\n".to_owned(), "from 10 seconds to a day"),
         ("within = \"5s\"\n".to_owned(), "from 10 seconds to a day"),
-        ("remember = [\"always\"]\n".to_owned(), "\"session\" and \"workspace\""),
+        ("remember = [\"always\"]\n".to_owned(), "nothing proves who answers"),
+        ("remember = [\"ever\"]\n".to_owned(), "\"session\", \"workspace\" and \"always\""),
         ("channel = \"medium\"\n".to_owned(), "\"strong\""),
         ("[approvers.Ann]\nkey = \"RWx\"\n".to_owned(), "not a valid name"),
         ("[approvers.ann]\nkey = \"RWx\"\n".to_owned(), "not a minisign public key"),
-        ("[approvers.ann]\n".to_owned(), "has no `key`"),
+        ("[approvers.ann]\n".to_owned(), "has neither `key` nor `credential`"),
         (format!("{lines_of_ann}{same}"), "has the key of \"ann\""),
     ] {
         program.put("workspace/odd.toml", format!("{PUSH}{more}"));

@@ -2,6 +2,7 @@
 
 mod allowed;
 mod allowed_outside;
+mod always;
 mod approvals;
 mod asked;
 mod broken;

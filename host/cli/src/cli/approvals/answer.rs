@@ -77,7 +77,7 @@ pub(super) fn answer(
         signature: None,
     };
     if let (Some(rules), Some(key)) = (&rules, signing.key()) {
-        let statement = request.statement(&request.wanted.binding(), &answer);
+        let statement = request.statement(&request.wanted, &answer);
         let signature = sign_text(key, &statement, "answer to an approval of scorpiox-code")?;
         answer.signature = Some(signature.text().to_owned());
         answer.by = rules.signer(request, &answer)?;
@@ -122,8 +122,10 @@ impl<'a> Rules<'a> {
     /// Returns the name of the approver who signed an answer.
     fn signer(&self, request: &Request, answer: &Answer) -> Result<String> {
         let names: Vec<_> = self.policy.approvers.iter().map(|(name, _)| name).collect();
-        proven(&request.wanted, request, answer, &self.rules, &self.policy.approvers).with_context(|| {
+        let proof = proven(&request.wanted, request, answer, &self.rules, &self.policy.approvers);
+        let proof = proof.with_context(|| {
             format!("the answer would not be accepted. The policy's approvers are: {}", names.join(", "))
-        })
+        })?;
+        Ok(proof.map(|proof| proof.by).unwrap_or_default())
     }
 }

@@ -1,6 +1,8 @@
 //! The command `scorpiox-code approvals`: lists calls that wait for an approval, and answers them.
 
+mod always;
 mod answer;
+mod credential;
 mod show;
 mod watch;
 
@@ -41,6 +43,10 @@ pub(super) enum ApprovalsCommand {
         /// Remember it for equal calls in the workspace; the rules have to offer that
         #[arg(long)]
         remember: bool,
+        /// Approve equal calls in all workspaces, by an entry of your policy.toml; needs --key, and the rules have to
+        /// offer it
+        #[arg(long, conflicts_with = "remember", requires = "key")]
+        always: bool,
         #[command(flatten)]
         signing: Signing,
         /// Do not ask whether this is the call
@@ -80,6 +86,9 @@ pub(super) enum ApprovalsCommand {
         /// A file with the key's password [default: asked at a terminal, else from standard input]
         #[arg(long, value_name = "FILE")]
         password_file: Option<PathBuf>,
+        /// Make a credential for the pages of a server instead, and write it to NAME.credential
+        #[arg(long, conflicts_with = "password_file")]
+        browser: bool,
     },
 }
 
@@ -102,7 +111,11 @@ impl Signing {
 
 pub(super) fn run(environment: &Environment, command: Option<ApprovalsCommand>) -> Result<ExitCode> {
     let command = command.unwrap_or(ApprovalsCommand::List { all: false, json: false });
-    if let ApprovalsCommand::Keygen { name, password_file } = &command {
+    if let ApprovalsCommand::Keygen { name, browser: true, .. } = &command {
+        credential::make(Path::new(""), name)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let ApprovalsCommand::Keygen { name, password_file, .. } = &command {
         keygen(Path::new(""), name, Protection::Password(password_file.as_deref()), Trusts::Answers)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -118,14 +131,24 @@ pub(super) fn run(environment: &Environment, command: Option<ApprovalsCommand>) 
             let request = find(&requests, number)?;
             terminal::print(&show::whole(&request, requests.now())?);
         }
-        ApprovalsCommand::Approve { number, remember, signing, yes } => {
+        ApprovalsCommand::Approve { number, remember, always, signing, yes } => {
             let request = find(&requests, number)?;
             if yes {
                 terminal::print(&show::whole(&request, requests.now())?);
             }
-            let extent = if remember { Extent::Workspace } else { Extent::Once };
+            let extent = match (remember, always) {
+                (_, true) => Extent::Always,
+                (true, false) => Extent::Workspace,
+                (false, false) => Extent::Once,
+            };
+            if extent == Extent::Always {
+                always::check(&operator, &request)?;
+            }
             let choice = Choice::Approve { extent, is_certain: yes };
-            return answer(&operator, &requests, &request, choice, &signing);
+            let code = answer(&operator, &requests, &request, choice, &signing)?;
+            // The person may have decided otherwise.
+            let is_given = code == ExitCode::SUCCESS && extent == Extent::Always;
+            return if is_given { always::write(environment, &requests, &request) } else { Ok(code) };
         }
         ApprovalsCommand::Deny { number, reason, signing } => {
             let request = find(&requests, number)?;
@@ -134,9 +157,17 @@ pub(super) fn run(environment: &Environment, command: Option<ApprovalsCommand>) 
         ApprovalsCommand::Watch { signing } => return watch::run(&operator, &requests, &signing),
         ApprovalsCommand::Remembered { json } => {
             let (found, now) = (requests.remembered().context("approvals cannot be read")?, requests.now());
-            terminal::print(&if json { show::json(&found, now) } else { show::remembered(&found) });
+            let policy = &operator.loaded()?.policy;
+            terminal::print(&if json {
+                show::remembered_json(&found, policy, now)
+            } else {
+                show::remembered(&found, policy)
+            });
         }
         ApprovalsCommand::Revoke { number } => {
+            if let Some(code) = always::revoke(environment, &operator, &requests, number)? {
+                return Ok(code);
+            }
             if !requests.revoke(number).context("approvals cannot be changed")? {
                 bail!("no approval {number} is remembered; `scorpiox-code approvals remembered` lists them");
             }

@@ -5,13 +5,18 @@ use std::fmt::Write as _;
 use anyhow::{Result, anyhow};
 use scorpiox_approvals::{Answer, Decision, Extent, Request, shown};
 use scorpiox_audit::time;
+use scorpiox_policy::{Approved, Policy, Sourced};
 use scorpiox_terminal::{Shown, Table};
 use scorpiox_text::line::escaped;
 use serde_json::{Value, json};
 
 /// Formats requests as JSON.
 pub(super) fn json(requests: &[Request], now: u64) -> Shown {
-    let listed: Vec<Value> = requests
+    Shown::json(&json!({ "approvals": listed(requests, now) }).to_string())
+}
+
+fn listed(requests: &[Request], now: u64) -> Vec<Value> {
+    requests
         .iter()
         .map(|request| {
             let wanted = &request.wanted;
@@ -36,8 +41,7 @@ pub(super) fn json(requests: &[Request], now: u64) -> Shown {
                 "answer": request.answer(),
             })
         })
-        .collect();
-    Shown::json(&json!({ "approvals": listed }).to_string())
+        .collect()
 }
 
 /// Formats requests as a table, with the command that answers them.
@@ -70,13 +74,36 @@ fn row(request: &Request, now: u64) -> [String; 6] {
     ]
 }
 
-/// Formats remembered approvals.
-pub(super) fn remembered(requests: &[Request]) -> Shown {
-    if requests.is_empty() {
+/// Formats remembered approvals as JSON, and those that hold always.
+pub(super) fn remembered_json(requests: &[Request], policy: &Policy, now: u64) -> Shown {
+    let always = policy.approved.iter().map(|(number, entry)| {
+        let Approved { tool, arguments, by, at, .. } = &entry.value;
+        json!({
+            "number": number,
+            "tool": tool,
+            "arguments": serde_json::from_str::<Value>(arguments).unwrap_or_default(),
+            "by": by,
+            "at": at,
+            "source": entry.source.to_string(),
+        })
+    });
+    let always: Vec<_> = always.collect();
+    Shown::json(&json!({ "approvals": listed(requests, now), "always": always }).to_string())
+}
+
+/// Formats remembered approvals, and those that hold always.
+pub(super) fn remembered(requests: &[Request], policy: &Policy) -> Shown {
+    if requests.is_empty() && policy.approved.iter().next().is_none() {
         return Shown::line("No approval is remembered.");
     }
     let mut table =
         Table::new(["number", "since", "by", "tool", "workspace", "arguments"], &[4, 5]).with_details();
+    let always = policy.approved.iter().map(|(number, Sourced { value, source })| {
+        let everywhere = format!("all ({source})");
+        let texts = [&value.at, &value.by, &value.tool, &everywhere, &value.arguments];
+        let [at, by, tool, workspace, arguments] = texts.map(|text| escaped(text).into_owned());
+        [number.to_string(), at, by, tool, workspace, arguments]
+    });
     let rows: Vec<_> = requests
         .iter()
         .map(|request| {
@@ -87,10 +114,14 @@ pub(super) fn remembered(requests: &[Request]) -> Shown {
                 time::rfc3339(at),
                 if by.is_empty() { "-".to_owned() } else { escaped(by).into_owned() },
                 escaped(&wanted.tool).into_owned(),
-                escaped(&wanted.workspace).into_owned(),
+                match request.answer().map(|answer| answer.extent) {
+                    Some(Extent::Always) => "all".to_owned(),
+                    _ => escaped(&wanted.workspace).into_owned(),
+                },
                 arguments(request),
             ]
         })
+        .chain(always)
         .collect();
     Shown::text(&table.render(&rows))
         .and(&Shown::line("`scorpiox-code approvals revoke NUMBER` lets equal calls ask again."))
@@ -150,6 +181,7 @@ fn answered(answer: &Answer) -> String {
         Extent::Once => "",
         Extent::Session => ", for a session",
         Extent::Workspace => ", for the workspace",
+        Extent::Always => ", always",
     };
     format!("{decision}{by} ({}{extent}) at {}{words}", answer.channel, time::rfc3339(answer.at))
 }

@@ -6,11 +6,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
+use scorpiox_approvals::{Always, Wanted, always};
 use scorpiox_metering::records::rule_texts;
 use scorpiox_policy::access::Principal;
 use scorpiox_policy::{
-    Approvers, CallFacts, CallRule, Channel, Circumstances, Covering, Policy, ReadBefore, Remotes, Then,
-    Verdict,
+    Approvers, CallDecision, CallFacts, CallRule, Channel, Circumstances, Covering, Policy, ReadBefore,
+    Remotes, Then, Verdict, exact_arguments,
 };
 use scorpiox_server::because_read;
 use scorpiox_terminal as terminal;
@@ -128,7 +129,37 @@ impl Judge<'_> {
         let policy = &operator.loaded()?.policy;
         let covering = policy.calls.covering(&call, &operator.places()?);
         let answering = Answering { approvers: &policy.approvers, principal: self.principal.as_ref() };
-        Ok(ruled(&covering, &because, answering, &circumstances.read_before))
+        let verdict = ruled(&covering, &because, answering, &circumstances.read_before);
+        Ok(match self.approved_always(&call, covering) {
+            Some(always) if verdict.outcome == Outcome::Ask => {
+                CallVerdict { outcome: Outcome::Allow, because: format!("{}; {always}", verdict.because) }
+            }
+            _ => verdict,
+        })
+    }
+}
+
+impl Judge<'_> {
+    /// Returns the approval of a call that holds always, as a clause.
+    fn approved_always(&self, call: &CallFacts<'_>, covering: Vec<Covering<'_>>) -> Option<String> {
+        let CallDecision::Ask(rules) = CallDecision::from(covering) else { return None };
+        let operator = self.operator();
+        let mut wanted = Wanted {
+            workspace: operator.site().workspace.to_string_lossy().into_owned(),
+            principal: self.principal.as_ref().map(Principal::key),
+            caller: self.principal.as_ref().map(|principal| principal.name.clone()),
+            client: String::new(),
+            tool: call.tool.to_owned(),
+            component: self.component(call.tool),
+            arguments: exact_arguments(call.arguments)?.to_string(),
+            rules: Vec::new(),
+            is_strong: false,
+            within_ms: 0,
+            remember: Vec::new(),
+        };
+        wanted.ask_like(&rules);
+        let Always { number, proof, source } = always(&wanted, &rules, &operator.loaded().ok()?.policy)?;
+        Some(format!("approval {number} by {} holds always ({source})", proof.by))
     }
 }
 

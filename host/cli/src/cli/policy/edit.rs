@@ -36,7 +36,7 @@ Examples:
   scorpiox-code policy deny tool WebSearch";
 
 /// Text of a policy that changes nothing.
-pub(super) const EMPTY: &str = "version = 1\n";
+pub(in crate::cli) const EMPTY: &str = "version = 1\n";
 /// Maximum number of changes for one access: a path can be in `deny` and outside of `read`.
 const MAX_CHANGES: usize = 4;
 
@@ -152,7 +152,7 @@ pub(in crate::cli) fn allow_hosts(environment: &Environment, hosts: &[String]) -
 }
 
 /// Change of the user's file.
-pub(super) struct Change {
+pub(in crate::cli) struct Change {
     /// Text of the file, if there is one.
     pub own: Option<String>,
     /// Text to write.
@@ -164,7 +164,11 @@ pub(super) struct Change {
 }
 
 /// Shows a change, and writes it.
-pub(super) fn conclude(environment: &Environment, before: &Operator, change: Change) -> Result<ExitCode> {
+pub(in crate::cli) fn conclude(
+    environment: &Environment,
+    before: &Operator,
+    change: Change,
+) -> Result<ExitCode> {
     let Change { own, text, is_about_network, is_shown_only } = change;
     let after = before.with_own(text.clone())?;
     let shown = differences(&before.loaded()?.policy, &after.loaded()?.policy);

@@ -129,6 +129,11 @@ impl<'a> Judge<'a> {
         self.tools.authors_name(self.environment, tool)
     }
 
+    /// Returns the hash of the plugin that a tool belongs to; empty for a built-in tool.
+    pub(super) fn component(&self, tool: &str) -> String {
+        self.tools.component(self.environment, tool)
+    }
+
     /// Returns why a tool may be called as far as `[tools]` and `[access]` decide, or the denial.
     pub(super) fn open_tool(&self, subject: &str) -> Result<std::result::Result<String, Verdict>> {
         let known = self.environment.registry.names();

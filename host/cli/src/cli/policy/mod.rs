@@ -4,7 +4,7 @@ mod ask;
 mod calls;
 mod check;
 mod diff;
-mod edit;
+pub(in crate::cli) mod edit;
 mod init;
 mod judge;
 mod outside;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use scorpiox_policy::{Policy, ReadBefore, Unobserved};
 use scorpiox_server::Workspace;
+use scorpiox_tools::Kind;
 use scorpiox_tools::plugins::Plugins;
 use scorpiox_workspace_config::Operator;
 
@@ -31,6 +32,19 @@ impl Tools {
         let name = self.plugins.get_or_init(plugins).authors_name(tool);
         self.authors_names.borrow_mut().insert(tool.to_owned(), name.clone());
         name
+    }
+
+    /// Returns the hash of the plugin that a tool belongs to; empty for a built-in tool.
+    pub(super) fn component(&self, environment: &Environment, tool: &str) -> String {
+        if !tool.contains('.') {
+            return String::new();
+        }
+        let workspace = self.workspace.get_or_init(|| environment.open());
+        let plugin = workspace.tool(tool).and_then(|found| match &found.kind {
+            Kind::Plugin { component, .. } => component.plugin.as_ref().map(|plugin| plugin.hash.to_string()),
+            Kind::Native(_) | Kind::Wasm { .. } => None,
+        });
+        plugin.unwrap_or_default()
     }
 
     /// Adds the files that a call of a tool counts as reading.

@@ -3,7 +3,7 @@
 
 use scorpiox_plugin::{PluginFolder, PluginName};
 use scorpiox_policy::access::Note;
-use scorpiox_policy::{Approve, ENGINES, Policy, Updates};
+use scorpiox_policy::{Approve, ENGINES, Policy, Remember, Updates};
 
 use super::check::did_you_mean;
 use crate::cli::environment::Environment;
@@ -12,6 +12,8 @@ use crate::cli::environment::Environment;
 pub(super) fn notes(environment: &Environment, policy: &Policy) -> Vec<Note> {
     let mut notes = engines(policy);
     notes.extend(approvers(policy));
+    notes.extend(credentials(policy));
+    notes.extend(approved(policy));
     notes.extend(signers(policy));
     notes.extend(secrets(environment, policy));
     notes
@@ -41,6 +43,35 @@ fn approvers(policy: &Policy) -> Vec<Note> {
         let near = did_you_mean(name, &named);
         let after = format!(" is asked by no rule: no [[rules]] that asks names it in `who`{near}");
         (format!("[approvers.{name}]"), approver.source, after)
+    };
+    unused.map(note).collect()
+}
+
+/// Finds credentials of approvers without a page to enter them on.
+fn credentials(policy: &Policy) -> Vec<Note> {
+    let has_pages = policy.http.admin.is_some();
+    let unused = policy.approvers.iter().filter(|(_, approver)| approver.value.credential.is_some());
+    let note = |(name, approver): (&str, &scorpiox_policy::Sourced<scorpiox_policy::Approver>)| {
+        let after = " has a credential for /admin/approvals, and no [http.admin] opens that page".to_owned();
+        (format!("[approvers.{name}]"), approver.source, after)
+    };
+    unused.filter(|_| !has_pages).map(note).collect()
+}
+
+/// Finds approvals that hold always without a rule that offers that to their approver.
+fn approved(policy: &Policy) -> Vec<Note> {
+    let offers = |name: &str| {
+        let offering = policy.calls.0.iter().filter(|rule| rule.remember.contains(&Remember::Always));
+        offering
+            .into_iter()
+            .any(|rule| rule.answered_by(&policy.approvers, None).any(|(known, _)| known == name))
+    };
+    let unused = policy.approved.iter().filter(|(_, entry)| !offers(&entry.value.by));
+    let note = |(number, entry): (u64, &scorpiox_policy::Sourced<scorpiox_policy::Approved>)| {
+        let by = &entry.value.by;
+        let after =
+            format!(" approves nothing: no rule offers \"always\" (`remember`) to the approver \"{by}\"");
+        (format!("[approved.{number}]"), entry.source, after)
     };
     unused.map(note).collect()
 }

@@ -4,12 +4,13 @@
 use std::time::{Duration, Instant};
 
 use scorpiox_approvals::{
-    Answer, Answered, Decision, Extent, Joined, Request, Requests, Seat, Trouble, Wanted, Way, proven,
+    Always, Answer, Answered, Decision, Extent, Joined, Proof, Request, Requests, Seat, Trouble, Wanted, Way,
+    always, proven,
 };
 use scorpiox_capabilities::ask::Asked;
 use scorpiox_executor::{Reason, threads};
 use scorpiox_metering::records::CallError;
-use scorpiox_policy::{Approvers, CallRule};
+use scorpiox_policy::{CallRule, Policy};
 use scorpiox_questions::{Answers, Questions};
 use scorpiox_store::StoreError;
 use scorpiox_tools::{Failure, Tool};
@@ -38,9 +39,8 @@ pub(in crate::tool_call) fn obtain(
     let questions = question(&wanted, rules).map_err(|why| {
         refused(scope, tool, first, "cannot be shown", &format!("{first} asks first, and {why}"))
     })?;
-    let approvers = &policy.approvers;
     let (wanted, requests) = (&wanted, scope.workspace().approvals());
-    Waiting { wanted, scope, client, tool, first, rules, approvers, requests }.obtain(&questions)
+    Waiting { wanted, scope, client, tool, first, rules, policy, requests }.obtain(&questions)
 }
 
 /// A call that waits for an approval.
@@ -51,7 +51,7 @@ struct Waiting<'a> {
     tool: &'a Tool,
     first: &'a CallRule,
     rules: &'a [&'a CallRule],
-    approvers: &'a Approvers,
+    policy: &'a Policy,
     requests: &'a Requests,
 }
 
@@ -104,6 +104,10 @@ impl Waiting<'_> {
         // An approver proves each answer.
         if !self.wanted.is_strong && approvals.is_remembered(self.scope.session.id, &binding) {
             self.record(&Remembered::Session);
+            return Ok(());
+        }
+        if let Some(approved) = always(self.wanted, self.rules, self.policy) {
+            self.record(&Remembered::Always(&approved));
             return Ok(());
         }
         // An answer that no longer counts is as if it were not given.
@@ -233,39 +237,40 @@ impl Waiting<'_> {
     }
 
     /// Checks that an answer has the proof that the rules need.
-    fn check(&self, request: &Request) -> Result<String, String> {
+    fn check(&self, request: &Request) -> Result<Option<Proof>, String> {
         let answer = request.answer().ok_or_else(|| "it has no answer".to_owned())?;
         let offers = |word: &str| self.wanted.remember.iter().any(|offered| offered == word);
         if answer.extent != Extent::Once && !offers(&answer.extent.to_string()) {
-            return Err(format!("the rules do not offer to remember it for a {}", answer.extent));
+            return Err(format!("the rules do not offer to remember it so (\"{}\")", answer.extent));
         }
         // The time between the question and the use is signed; the end that the store has is not.
-        if answer.extent != Extent::Workspace && self.requests.now() > self.end_of_use(request) {
+        if !self.wanted.keeps(answer.extent) && self.requests.now() > self.end_of_use(request) {
             return Err("its time is over".to_owned());
         }
-        proven(self.wanted, request, answer, self.rules, self.approvers).map_err(|error| error.to_string())
+        proven(self.wanted, request, answer, self.rules, &self.policy.approvers)
+            .map_err(|error| error.to_string())
     }
 
     /// Obeys an answer.
     fn decided(&self, request: &Request, begun: Instant) -> Result<(), CallError> {
         let Some(answer) = request.answer() else { return Err(self.refused("no answer", "nobody answered")) };
-        let by = self.check(request).map_err(|why| {
+        let proof = self.check(request).map_err(|why| {
             let why = format!("approval {} was answered, but {why}", request.number);
             self.refused("the answer is not proven", &why)
         })?;
         if answer.decision == Decision::Approve {
             let approvals = &self.scope.workspace().app().approvals;
-            let is_kept = answer.extent == Extent::Workspace;
+            let is_kept = self.wanted.keeps(answer.extent);
             if !is_kept && !approvals.uses(&request.id, self.end_of_use(request)) {
                 return Err(self.used_up(request));
             }
             if answer.extent == Extent::Session {
                 approvals.remember(self.scope.session.id, self.wanted.binding());
             }
-            self.record(&Remembered::Not { request, answer, by: &by, waited: begun.elapsed() });
+            self.record(&Remembered::Not { request, answer, proof: proof.as_ref(), waited: begun.elapsed() });
             return Ok(());
         }
-        let who = if by.is_empty() { "the person".to_owned() } else { by };
+        let who = proof.map_or_else(|| "the person".to_owned(), |proof| proof.by);
         let words = answer.words.as_deref().map_or_else(String::new, |words| format!(" and said: {words}"));
         let why = format!("{} asked {who}, who denied it{words}", self.first);
         Err(self.refused("the person denied it", &why))
@@ -287,11 +292,13 @@ impl Waiting<'_> {
         for rule in self.rules {
             let what = match how {
                 Remembered::Session => format!("rule {}, approved earlier in this session", rule.name),
-                Remembered::Not { request, answer, by, waited } => {
-                    // The way is not signed.
-                    let (by, way) = match *by {
-                        "" => (String::new(), answer.channel),
-                        by => (format!(" by {by}"), Way::Key),
+                Remembered::Always(Always { number, proof, source }) => {
+                    format!("rule {}, approval {number} by {} (always, {source})", rule.name, proof.by)
+                }
+                Remembered::Not { request, answer, proof, waited } => {
+                    let (by, way) = match *proof {
+                        None => (String::new(), answer.channel),
+                        Some(proof) => (format!(" by {}", proof.by), proof.way),
                     };
                     let waited = waited.as_secs();
                     format!(
@@ -346,10 +353,21 @@ impl Waiting<'_> {
         let left = request.time_left(self.requests.now());
         let (who, key) =
             if self.wanted.is_strong { ("An approver", " --key FILE") } else { ("The person", "") };
+        let page =
+            if self.has_page() { ", or in a browser at `/admin/approvals` of this server" } else { "" };
         format!(
             "Approval {number} waits for {left} more. {who} can answer it in a terminal: `scorpiox-code \
-             approvals approve {number}{key}`"
+             approvals approve {number}{key}`{page}"
         )
+    }
+
+    /// Returns `true` if an approver can answer in a browser.
+    fn has_page(&self) -> bool {
+        let caller = self.wanted.caller.as_deref();
+        let mut approvers = self.first.answered_by(&self.policy.approvers, caller);
+        caller.is_some()
+            && self.policy.http.admin.is_some()
+            && approvers.any(|(_, approver)| approver.value.credential.is_some())
     }
 
     fn trouble(&self, trouble: &Trouble) -> CallError {
@@ -369,6 +387,8 @@ impl Waiting<'_> {
 enum Remembered<'a> {
     /// An equal call was approved for the session.
     Session,
+    /// The policy has an approval that holds always.
+    Always(&'a Always),
     /// An answer was given, now or earlier.
-    Not { request: &'a Request, answer: &'a Answer, by: &'a str, waited: Duration },
+    Not { request: &'a Request, answer: &'a Answer, proof: Option<&'a Proof>, waited: Duration },
 }
