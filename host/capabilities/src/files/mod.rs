@@ -194,16 +194,29 @@ impl Files {
     }
 }
 
+/// Folders of which most sandboxes have others of the same name.
+const OF_COMMANDS: [&str; 3] = ["/tmp", "/dev/shm", "/home/user"];
+
 /// Returns how to open a file for tools, as the end of a sentence: the command of the person at the machine, or a hint.
 /// Folders of a plugin are approved, and the caller over HTTP is another person.
 fn remedy(denial: &FileDenial, asked: &Path, is_of_plugin: bool, uses: &Uses) -> String {
     let is_over_http = uses.client().is_some_and(|client| client.principal.is_some());
     let path = normalized(asked);
-    match path.to_str().and_then(scorpiox_text::argument) {
-        Some(path) if denial.is_own && !is_of_plugin && !is_over_http => {
-            format!("; the person can allow it: `scorpiox-code policy allow file {path}`")
+    let (of_commands, it) = match OF_COMMANDS.iter().find(|folder| path.starts_with(folder)) {
+        Some(folder) => {
+            let own = format!(
+                "; commands have a {folder} of their own, which no other tool reads: a command can copy the file into the \
+                 workspace"
+            );
+            (own, "the machine's")
         }
-        _ => denial.hint.clone(),
+        None => (String::new(), "it"),
+    };
+    match path.to_str().and_then(scorpiox_text::argument) {
+        Some(shown) if denial.is_own && !is_of_plugin && !is_over_http => {
+            format!("{of_commands}; the person can allow {it}: `scorpiox-code policy allow file {shown}`")
+        }
+        _ => format!("{of_commands}{}", denial.hint),
     }
 }
 
