@@ -5,6 +5,7 @@ use scorpiox_tool_kit::Args;
 
 use scorpiox_audit::BUILT_IN;
 use scorpiox_executor::Reason;
+use serde_json::Value;
 
 use crate::{Call, Definition, Failure, Hints, NativeTool, Output, OutputContent, schema};
 use scorpiox_capabilities::ask::Asked;
@@ -51,7 +52,8 @@ impl NativeTool for AskUserQuestion {
 /// Returns the failure of a call without questions, which may have them as arguments of their own.
 fn missing(arguments: &str) -> Failure {
     let given: serde_json::Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
-    let instead = if given.contains_key("questions") { " it has no argument `questions`; give" } else { "" };
+    let instead =
+        if given.contains_key("questions") { " the tool has no argument `questions`; give it" } else { "" };
     let shape = r#"{"questions":[{"question":"…","options":["A","B"]}]}"#;
     Failure::InvalidInput(format!("questions_json is missing:{instead} a JSON text such as {shape}."))
 }

@@ -235,10 +235,10 @@ fn by_extension(path: &str) -> &'static str {
     }
 }
 
-/// Returns `true` if the first part of a path looks like the name of a host.
-fn may_begin_with_host(path: &str) -> bool {
-    let first = path.split(['/', '?', '#', ':']).next().unwrap_or_default();
-    first.contains('.') || first == "localhost"
+/// Returns `true` for a path of several parts, of which the first is no host.
+fn is_plainly_path(path: &str) -> bool {
+    let first = path.split_once('/').map(|(first, _)| first);
+    first.is_some_and(|first| !first.contains(['.', ':']) && first != "localhost")
 }
 
 fn unread(error: FilesError, file: &File) -> Failure {
@@ -247,7 +247,7 @@ fn unread(error: FilesError, file: &File) -> Failure {
             "{} has {bytes} bytes; files of at most {MAX_BYTES} bytes are read.",
             file.path
         )),
-        (FilesError::NotFound(_), Some(_)) if !may_begin_with_host(&file.path) => Failure::NotFound(format!(
+        (FilesError::NotFound(_), Some(_)) if is_plainly_path(&file.path) => Failure::NotFound(format!(
             "{} does not exist in the workspace. An address begins with https:// or http://.",
             file.path
         )),

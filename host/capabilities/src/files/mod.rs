@@ -202,21 +202,21 @@ const OF_COMMANDS: [&str; 3] = ["/tmp", "/dev/shm", "/home/user"];
 fn remedy(denial: &FileDenial, asked: &Path, is_of_plugin: bool, uses: &Uses) -> String {
     let is_over_http = uses.client().is_some_and(|client| client.principal.is_some());
     let path = normalized(asked);
-    let (of_commands, it) = match OF_COMMANDS.iter().find(|folder| path.starts_with(folder)) {
-        Some(folder) => {
-            let own = format!(
-                "; commands have a {folder} of their own, which no other tool reads: a command can copy the file into the \
-                 workspace"
-            );
-            (own, "the machine's")
-        }
-        None => (String::new(), "it"),
-    };
+    let of_commands = OF_COMMANDS.iter().find(|folder| path.starts_with(folder)).map(|folder| {
+        format!(
+            "; commands have a {folder} of their own, and a command can copy a file from there into the workspace. If the \
+             file of the machine is meant"
+        )
+    });
+    let of_commands = of_commands.unwrap_or_default();
     match path.to_str().and_then(scorpiox_text::argument) {
         Some(shown) if denial.is_own && !is_of_plugin && !is_over_http => {
-            format!("{of_commands}; the person can allow {it}: `scorpiox-code policy allow file {shown}`")
+            let between = if of_commands.is_empty() { ";" } else { "," };
+            format!(
+                "{of_commands}{between} the person can allow it: `scorpiox-code policy allow file {shown}`"
+            )
         }
-        _ => format!("{of_commands}{}", denial.hint),
+        _ => denial.hint.clone(),
     }
 }
 
