@@ -87,7 +87,7 @@ impl View<'_> {
             return None;
         }
         let shown = command.contains(piece).then(|| path.display().to_string());
-        Some(Outside { shown, path })
+        Some(Outside { path, shown })
     }
 }
 
