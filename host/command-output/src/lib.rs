@@ -3,7 +3,7 @@
 //! [`Transcript`] stores the output of a foreground command, and [`Ring`] that of a background task. Both
 //! store raw bytes, because cleaning every byte would slow the command down. Only the displayed part is
 //! cleaned ([`clean`]). [`fit`] bounds any other text in the same way. [`Complaints`] detects messages about
-//! resources that a program could not reach.
+//! resources that a program could not reach, and [`Said`] the lines about services, missing files and limits.
 
 mod border;
 mod clean;
@@ -11,6 +11,7 @@ mod complaints;
 mod fit;
 mod human;
 mod ring;
+mod said;
 mod spill;
 mod transcript;
 
@@ -20,5 +21,6 @@ pub use complaints::Complaints;
 pub use fit::{beginning, fit, length};
 pub use human::{human_bytes, human_duration};
 pub use ring::{Cursor, Piece, RING_BYTES, Ring};
+pub use said::{Said, Subject};
 pub use spill::{FullOutput, SPILL_BYTES, SpillPlace, prune};
 pub use transcript::{Finished, Transcript};

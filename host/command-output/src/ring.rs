@@ -75,7 +75,8 @@ impl Ring {
         }
         let whole_output = bytes.len() == left && ended;
         if !whole_output {
-            bytes.truncate(complete(&bytes));
+            let end = if left > max_bytes { last_line_end(&bytes) } else { None };
+            bytes.truncate(end.unwrap_or_else(|| complete(&bytes)));
         }
         cursor.0 = from + bytes.len() as u64;
         let cleaned = clean(&bytes);
@@ -99,6 +100,13 @@ impl Ring {
         let second = &from_newer[..from_newer.len().min(count - first.len())];
         [first, second].concat()
     }
+}
+
+/// Returns the end of the last line in the second half of a piece that more output follows: half a line would read as
+/// a whole one.
+fn last_line_end(bytes: &[u8]) -> Option<usize> {
+    let end = bytes.iter().rposition(|byte| *byte == b'\n')? + 1;
+    (end > bytes.len() / 2).then_some(end)
 }
 
 #[cfg(test)]
@@ -134,6 +142,19 @@ mod tests {
         assert_eq!(ring.read(&mut cursor, 1000, false).text, "red");
         ring.push("é".as_bytes().split_at(1).0);
         assert_eq!(ring.read(&mut cursor, 1000, true).text, "\u{fffd}");
+    }
+
+    #[test]
+    fn a_piece_ends_with_a_line_where_it_can() {
+        let mut ring = Ring::new();
+        let mut cursor = Cursor::default();
+        ring.push(b"first\nsecond\nthird, which is longer\n$ ");
+        let piece = ring.read(&mut cursor, 16, false);
+        assert_eq!((&*piece.text, piece.more), ("first\nsecond\n", true));
+        assert_eq!(ring.read(&mut cursor, 16, false).text, "third, which is ");
+        // A prompt is not held back.
+        let piece = ring.read(&mut cursor, 16, false);
+        assert_eq!((&*piece.text, piece.more), ("longer\n$ ", false));
     }
 
     #[test]

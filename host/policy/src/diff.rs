@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::rule::Places;
+use crate::rule::{PathRule, Place, Places};
 use crate::{Policy, render};
 
 /// A value; lists are compared without regard to order.
@@ -104,7 +104,8 @@ impl Policy {
     pub fn lost_sections(&self, after: &Self, places: &Places) -> BTreeSet<String> {
         // Rules that only report forbid nothing.
         let after = &Self { calls: after.calls.enforced(), ..after.clone() };
-        let mut lost = changed_sections(self, &self.narrowed_by(after, places));
+        let narrowed = without_doubles(self.narrowed_by(after, places), places);
+        let mut lost = changed_sections(&without_doubles(self.clone(), places), &narrowed);
         lost.extend(self.lost_values(after));
         // The intersection has the rules of both policies, so equal names in it are no sections of their own.
         lost.into_iter()
@@ -134,6 +135,28 @@ impl Policy {
         lost.extend(changed.map(|name| format!("[search.engine.{name}]")));
         lost
     }
+}
+
+/// Leaves out paths of profiles that are the folder of another entry of the same list: an intersection names the
+/// workspace by its path, too, if the new policy opens a folder around it.
+fn without_doubles(mut policy: Policy, places: &Places) -> Policy {
+    for profile in policy.shell.profiles.values_mut() {
+        for list in [&mut profile.read, &mut profile.write] {
+            let all = list.clone();
+            let is_there = |rule: &PathRule, other: &PathRule| {
+                other.place != rule.place
+                    && !matches!(other.place, Place::Path(_) | Place::Tmp)
+                    && places
+                        .folders(&rule.place)
+                        .iter()
+                        .all(|folder| places.folders(&other.place).contains(folder))
+            };
+            list.retain(|rule| {
+                !matches!(rule.place, Place::Path(_)) || !all.iter().any(|other| is_there(rule, other))
+            });
+        }
+    }
+    policy
 }
 
 /// Returns `true` if a key has a value that calls and commands use as it is.
@@ -168,6 +191,25 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+
+    #[test]
+    fn a_wider_folder_takes_nothing_away() {
+        let policy = |lists: &str| {
+            let text = format!("version = 1\n[shell.profile.workspace]\n{lists}\n");
+            Policy::parse(&text, Path::new("p")).expect("it works")
+        };
+        let places = Places::standard("/h/code/w".into(), Some("/h".into()), Path::new("/h/.scorpiox"));
+        let lost = |before: &str, after: &str| policy(before).lost_sections(&policy(after), &places).len();
+        let wide = r#"write = ["@workspace", "@tmp", "~/code"]"#;
+        let double = r#"write = ["@workspace", "@tmp", "~/code/w"]"#;
+        for (before, after) in [("", wide), ("", double), (double, wide), (double, double)] {
+            assert_eq!(lost(before, after), 0, "{before} {after}");
+        }
+        let inside = r#"write = ["~/code/w", "@tmp"]"#;
+        for (before, after) in [(wide, ""), (wide, double), ("", r#"write = ["@tmp"]"#), (wide, inside)] {
+            assert_eq!(lost(before, after), 1, "{before} {after}");
+        }
+    }
 
     #[test]
     fn an_approver_who_is_added_takes_nothing_away() {

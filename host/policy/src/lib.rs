@@ -65,8 +65,8 @@ pub use crate::rule::{
     Begun, Denial, DeniedBelow, DenyRule, DenySet, Export, File, HostDecision, HostPattern, HostRule,
     HostRules, Invalid, LocalRule, LocalService, LogServer, MANAGED_FILE, NamePattern, NetworkRule, PACKAGES,
     PROTECTED_IN_GIT, PathRule, Place, Places, REPOSITORY_FILE, Source, Sourced, TOOLCHAINS, Tier, covers,
-    hands_out, has_protected_name, is_name, is_protected_name, plain_protected_names, protected_below,
-    protected_names, protected_names_in,
+    hands_out, has_protected_name, is_name, is_protected_name, local_entry, plain_protected_names,
+    protected_below, protected_names, protected_names_in,
 };
 pub use approved::{Approved, ApprovedCalls};
 pub use approvers::{Approver, ApproverKey, Approvers};

@@ -164,8 +164,10 @@ impl Profile {
         if programs.iter().any(|place| is_in(path, place, places)) {
             return Verdict::denied(format!("{because}, and programs that run next cannot be written"));
         }
-        let place = written(path, places).filter(|text| Place::parse_writable(text).is_ok());
-        self.unless(because, place.map(|place| self.with(WRITE, &self.write, &place)))
+        match written(path, places).map(|text| (Place::parse_writable(&text), text)) {
+            Some((Err(refusal), _)) => Verdict::denied(format!("{because}, and {refusal}")),
+            place => self.unless(because, place.map(|(_, place)| self.with(WRITE, &self.write, &place))),
+        }
     }
 
     /// Denies the access, with the change to the profile's file that would allow it.

@@ -140,7 +140,8 @@ fn supervise(
     drop(streams);
     rid_of_rights(cell.spec.tier)?;
     let tree = if cell.spec.tier == Tier::T1 { Tree::Namespace } else { Tree::Descendants };
-    Supervisor::new(order, control, children, shell, tree, questions).published(dialer).run();
+    let supervisor = Supervisor::new(order, control, children, shell, tree, questions);
+    supervisor.published(dialer).of_cell(&cell.spec).run();
     Ok(())
 }
 
@@ -196,7 +197,7 @@ fn run_inside(
     drop(streams);
     rid_of_rights(cell.spec.tier)?;
     let supervisor = Supervisor::new(&order, control, &children, shell, Tree::Namespace, questions);
-    supervisor.published(dialer).run();
+    supervisor.published(dialer).of_cell(&cell.spec).run();
     Ok(())
 }
 

@@ -23,6 +23,7 @@ mod bwrap;
 mod call;
 mod confine;
 mod covers;
+mod full;
 pub mod guard;
 mod kernel_memory;
 mod landlock;

@@ -12,9 +12,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 use scorpiox_sandbox::packet;
-use scorpiox_sandbox::wire::{CommandSpec, Ended, Event, Family, Fault, Outcome, Status, Stop};
+use scorpiox_sandbox::wire::{CellSpec, CommandSpec, Ended, Event, Family, Fault, Outcome, Status, Stop};
 use scorpiox_sys::linux::sys;
 
+use crate::full::full;
 use crate::kernel_memory::KernelMemory;
 use crate::questions::Questions;
 use crate::tree::Tree;
@@ -38,6 +39,7 @@ const REAP_TIME: Duration = Duration::from_secs(5);
 /// The supervisor's state.
 pub(super) struct Supervisor<'a> {
     pub order: &'a CommandSpec,
+    cell: Option<&'a CellSpec>,
     /// Socket to the host.
     pub control: &'a OwnedFd,
     /// Becomes readable when a child changes state.
@@ -84,6 +86,7 @@ impl<'a> Supervisor<'a> {
         let until = order.timeout_ms.map(|time| started + Duration::from_millis(time));
         Self {
             order,
+            cell: None,
             control,
             children,
             shell,
@@ -105,6 +108,11 @@ impl<'a> Supervisor<'a> {
     /// Makes the sockets that the host requests.
     pub(super) fn published(self, dialer: Option<OwnedFd>) -> Self {
         Self { dialer, ..self }
+    }
+
+    /// Reports the folders of the cell that are full in the end.
+    pub(super) fn of_cell(self, cell: &'a CellSpec) -> Self {
+        Self { cell: Some(cell), ..self }
     }
 
     /// Waits for the end of the command, enforces its limits, and reports the outcome.
@@ -149,6 +157,7 @@ impl<'a> Supervisor<'a> {
             duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
             processor_us: u64::try_from(self.processor().as_micros()).unwrap_or(u64::MAX),
             names,
+            full: self.cell.map(full).unwrap_or_default(),
         };
         let _ = packet::send(self.control.as_fd(), &Event::Done(outcome), &[]);
     }

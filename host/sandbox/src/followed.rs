@@ -148,6 +148,7 @@ impl<T: Tree> Followed<T> {
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             processor_us: 0,
             names: Names::default(),
+            full: Vec::new(),
         })
     }
 

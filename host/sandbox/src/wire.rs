@@ -432,6 +432,8 @@ pub struct Outcome {
     pub processor_us: u64,
     /// Names that must stay absent, and new repositories.
     pub names: Names,
+    /// Folders in memory that were full in the end, because of their limit.
+    pub full: Vec<RawPath>,
 }
 
 /// Git repository, or a path that leads to one.

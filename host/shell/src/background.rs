@@ -3,13 +3,16 @@
 //! A thread per task reads its output into a ring buffer. A task that has ended is retained until its output
 //! is read to the end, and for ten more minutes.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod ends;
+mod refusals;
+
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use scorpiox_audit::{ClientName, UnderPolicy, Uses};
-use scorpiox_command_output::{Complaints, Cursor, Piece, Ring};
+use scorpiox_command_output::{Complaints, Cursor, Piece, Ring, Said};
 use scorpiox_egress_proxy::Refusal;
 use scorpiox_executor::{Cancel, Reason, threads};
 use scorpiox_policy::Policy;
@@ -19,13 +22,12 @@ use super::met::Met;
 use super::request::{Request, note_hosts, note_names, note_reached};
 use super::run::ENDED_BY_POLICY;
 use super::{RunsIn, Shell, ShellError, Started};
+use refusals::Refusals;
 
 /// Retention time of a task that has ended and is read to the end.
 const KEPT_TIME: Duration = Duration::from_mins(10);
 /// Maximum number of ended tasks that are not read to the end.
 const MAX_ENDED: usize = 64;
-/// Maximum number of refused hosts remembered per task.
-const MAX_REFUSALS: usize = 1024;
 /// Number of ID blocks. Each server of a shared database draws one block, so that task IDs of different
 /// servers do not collide.
 const BLOCKS: u32 = 2_000_000;
@@ -129,35 +131,8 @@ struct State {
     advice: Vec<String>,
     ended: Option<(TaskEnd, Instant)>,
     read_to_end: Option<Instant>,
-}
-
-/// Distinct hosts that the task was refused.
-#[derive(Debug)]
-struct Refusals {
-    all: Vec<Refusal>,
-    /// Names and ports of these hosts.
-    known: BTreeSet<(String, u16)>,
-    /// Number of hosts already reported to the client.
-    told: usize,
-    /// Number of hosts already in the audit record of the call that started the task.
-    recorded: usize,
-}
-
-impl Refusals {
-    fn add(&mut self, refusals: Vec<Refusal>) {
-        for refusal in refusals {
-            if self.all.len() < MAX_REFUSALS && self.known.insert((refusal.host.clone(), refusal.port)) {
-                self.all.push(refusal);
-            }
-        }
-    }
-
-    /// Returns the hosts not yet reported to the client, and marks them as reported.
-    fn news(&mut self) -> Vec<Refusal> {
-        let news = self.all[self.told..].to_vec();
-        self.told = self.all.len();
-        news
-    }
+    /// `true` if a result has told of the end.
+    end_is_told: bool,
 }
 
 /// End state of a task.
@@ -193,6 +168,8 @@ pub struct Listed {
     pub state: TaskState,
     /// Number of bytes printed so far.
     pub printed_bytes: u64,
+    /// Reason for which the server stopped the task, if it did.
+    pub stopped: Option<Reason>,
 }
 
 /// A task that was started.
@@ -238,10 +215,11 @@ impl Shell {
         Ok(self.tasks.reserve(self.policy()?))
     }
 
-    /// Returns the tasks of an owner in the order of their start.
+    /// Returns the tasks of an owner in the order of their start. A result tells of all of them.
     pub fn tasks(&self, owner: Owner<'_>) -> Vec<Listed> {
         let table = self.tasks.lock();
-        table.tasks.values().filter(|task| task.owner() == owner).map(|task| task.listed()).collect()
+        let own = table.tasks.values().filter(|task| task.owner() == owner);
+        own.inspect(|task| _ = task.take_end()).map(|task| task.listed()).collect()
     }
 
     /// Returns the tasks of all owners, each with the principal that started it.
@@ -279,6 +257,7 @@ impl Shell {
         if ended && !piece.more {
             state.read_to_end.get_or_insert_with(Instant::now);
         }
+        state.end_is_told |= ended;
         drop(state);
         // A component does not show the created names.
         if ended && !piece.more && task.owner.is_none() {
@@ -301,6 +280,7 @@ impl Shell {
         while state.ended.is_none() && !cancel.is_set() {
             task.changed.wait_for(&mut state, Duration::from_millis(200));
         }
+        state.end_is_told = state.ended.is_some();
         drop(state);
         if task.owner.is_none() && !cancel.is_set() {
             self.untold.told(id);
@@ -351,6 +331,7 @@ impl TaskPlace<'_> {
             advice: Vec::new(),
             ended: None,
             read_to_end: None,
+            end_is_told: false,
         };
         let listener = Arc::clone(&self.0.listener);
         let mut table = self.0.lock();
@@ -528,6 +509,7 @@ impl Task {
     fn drain(&self, started: &mut Started, met: &mut Met) -> TaskEnd {
         let mut stopped = false;
         let (mut complaints, mut told) = (Complaints::default(), (false, false));
+        let (mut said, mut told_of_ports) = (Said::default(), false);
         let mut moved = Vec::new();
         loop {
             if let (false, Some(reason)) = (stopped, self.stop.reason()) {
@@ -540,6 +522,7 @@ impl Task {
                 Ok(Happened::Output(bytes)) => {
                     met.look(bytes);
                     complaints.look(bytes);
+                    said.look(bytes);
                     self.state().ring.push(bytes);
                     None
                 }
@@ -560,9 +543,19 @@ impl Task {
             let complained = (complaints.is_offline(), complaints.lacks_repository());
             if complained != told {
                 told = complained;
-                self.state().advice = started.advice(&complaints, has_refusals);
+                let advice = started.advice(&complaints, has_refusals);
+                let known = &mut self.state().advice;
+                let news: Vec<_> = advice.into_iter().filter(|said| !known.contains(said)).collect();
+                known.extend(news);
+            }
+            if !told_of_ports && let Some(advice) = started.about_listening(&said) {
+                told_of_ports = true;
+                self.state().advice.push(advice);
             }
             if let Some(end) = end {
+                if let TaskEnd::Ended(outcome) = &end {
+                    moved.extend(started.hints(&said, outcome));
+                }
                 moved.extend(started.about_files(met).into_iter().chain(started.crowded()));
                 self.state().advice.append(&mut moved);
                 if self.stop.reason() == Some(Reason::PolicyChanged) {
@@ -590,6 +583,7 @@ impl Task {
             profile: self.profile.clone(),
             state: run_time,
             printed_bytes: state.ring.total(),
+            stopped: self.stop.reason(),
         }
     }
 }

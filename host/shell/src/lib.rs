@@ -20,6 +20,7 @@ mod etc;
 mod git_config;
 mod gone;
 mod helper;
+mod hints;
 mod judged;
 mod local;
 mod met;
@@ -138,6 +139,8 @@ struct Started {
     repositories: Vec<PathBuf>,
     /// Time before the command started.
     begun: SystemTime,
+    /// Facts for hints about the result.
+    facts: hints::Facts,
     /// Files that git trusts, found while the command runs.
     traps: FoundTraps,
 }
@@ -374,6 +377,7 @@ impl Shell {
             _ports: ports.held,
             repositories,
             begun: before,
+            facts: hints::Facts::of(profile, request, place),
             traps: FoundTraps::default(),
         })
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use scorpiox_command_output::{Complaints, Finished, SpillPlace, Transcript, human_duration, prune};
+use scorpiox_command_output::{Complaints, Finished, Said, SpillPlace, Transcript, human_duration, prune};
 use scorpiox_egress_proxy::Refusal;
 use scorpiox_executor::{Cancel, Reason};
 use scorpiox_fs::home::instance;
@@ -123,6 +123,7 @@ pub(super) struct Waited {
     transcript: Transcript,
     met: Met,
     complaints: Complaints,
+    said: Said,
     since: Instant,
     told: Option<OutputProgress>,
     stopped: bool,
@@ -137,8 +138,8 @@ impl Waited {
     /// Wraps a started command.
     pub(super) fn of(started: Started, shown_chars: usize) -> Self {
         let transcript = Transcript::new(output_place(&started.cell.plan.outputs), shown_chars);
-        let (met, complaints) = (Met::default(), Complaints::default());
-        Self { started, transcript, met, complaints, since: Instant::now(), told: None, stopped: false }
+        let (met, complaints, said) = (Met::default(), Complaints::default(), Said::default());
+        Self { started, transcript, met, complaints, said, since: Instant::now(), told: None, stopped: false }
     }
 
     /// Processes the output until the command ends or the deadline passes, and asks about unknown hosts
@@ -162,7 +163,7 @@ impl Waited {
     }
 
     fn follow_output(&mut self, wait: &Wait<'_>) -> Result<Option<Outcome>, Arc<ShellError>> {
-        let Self { started, transcript, met, complaints, since, told, stopped } = self;
+        let Self { started, transcript, met, complaints, said, since, told, stopped } = self;
         loop {
             if wait.cancel.is_set() && !*stopped {
                 *stopped = true;
@@ -185,6 +186,7 @@ impl Waited {
                 Happened::Output(bytes) => {
                     met.look(bytes);
                     complaints.look(bytes);
+                    said.look(bytes);
                     transcript.push(bytes);
                 }
                 Happened::Nothing => {}
@@ -223,9 +225,10 @@ impl Waited {
         if failed && about_files.is_empty() {
             about_files.extend(self.started.about_unnamed(&self.met));
         }
+        let hints = self.started.hints(&self.said, &outcome);
         let crowded = self.started.crowded();
         let Started { tier, profile, mut notes, .. } = self.started;
-        notes.extend(about_files.into_iter().chain(crowded).chain(advice).chain(moved));
+        notes.extend(about_files.into_iter().chain(crowded).chain(advice).chain(hints).chain(moved));
         if cancel.reason() == Some(Reason::PolicyChanged) {
             notes.push(ENDED_BY_POLICY.to_owned());
         }

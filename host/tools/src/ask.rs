@@ -5,6 +5,7 @@ use scorpiox_tool_kit::Args;
 
 use scorpiox_audit::BUILT_IN;
 use scorpiox_executor::Reason;
+use serde_json::Value;
 
 use crate::{Call, Definition, Failure, Hints, NativeTool, Output, OutputContent, schema};
 use scorpiox_capabilities::ask::Asked;
@@ -37,9 +38,7 @@ impl NativeTool for AskUserQuestion {
 
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
         let args = Args::parse(call.arguments)?;
-        let json = args.string("questions_json")?.ok_or_else(|| {
-            Failure::InvalidInput("questions_json is missing: a JSON text such as {\"questions\":[{\"text\":\"Which?\",\"options\":[\"A\",\"B\"]}]}.".to_owned())
-        })?;
+        let json = args.string("questions_json")?.ok_or_else(|| missing(call.arguments))?;
         let questions =
             Questions::parse(&json).map_err(|error| Failure::InvalidInput(format!("{error}.")))?;
         match call.host.ask(&questions, BUILT_IN) {
@@ -48,6 +47,15 @@ impl NativeTool for AskUserQuestion {
             Asked::NoWay(why) => Err(not_asked(&why, &questions)),
         }
     }
+}
+
+/// Returns the failure of a call without questions, which may have them as arguments of their own.
+fn missing(arguments: &str) -> Failure {
+    let given: serde_json::Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
+    let instead =
+        if given.contains_key("questions") { " the tool has no argument `questions`; give it" } else { "" };
+    let shape = r#"{"questions":[{"question":"…","options":["A","B"]}]}"#;
+    Failure::InvalidInput(format!("questions_json is missing:{instead} a JSON text such as {shape}."))
 }
 
 fn not_asked(why: &str, questions: &Questions) -> Failure {

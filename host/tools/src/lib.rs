@@ -18,4 +18,6 @@ use tool::schema;
 /// Reason why a tool call has no result, as reported by the tool.
 pub use scorpiox_tool_kit::Failure;
 
-pub use tool::{Call, Definition, Hints, Kind, Marks, NativeTool, Output, OutputContent, Tool, ToolHost};
+pub use tool::{
+    Call, Definition, Given, Hints, Kind, Marks, NativeTool, Output, OutputContent, Tool, ToolHost,
+};

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -93,13 +94,30 @@ pub trait NativeTool: Send + Sync {
     fn reads_files(&self) -> bool {
         true
     }
-    /// Fails for arguments that are too long for any call, before rules judge them and a person is asked about them.
-    /// All other flaws are found by [`NativeTool::call`].
-    fn check_length(&self, _arguments: &str) -> Result<(), Failure> {
+    /// Fails for arguments with which no call runs, before rules judge them and a person is asked about them. All other
+    /// flaws are found by [`NativeTool::call`].
+    fn check(&self, _given: &Given<'_>) -> Result<(), Failure> {
         Ok(())
     }
     /// Runs a call. Must return soon after `call.cancel` is set.
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure>;
+}
+
+/// Arguments of a call that may not run.
+pub struct Given<'a> {
+    /// Arguments, as a JSON object.
+    pub arguments: &'a str,
+    /// Folder that calls work in.
+    pub workspace: &'a Path,
+    /// Prefix of tool names for the client.
+    pub prefix: Option<&'a str>,
+}
+
+impl Given<'_> {
+    /// Returns a tool's name as this client knows it.
+    pub fn name<'n>(&self, tool: &'n str) -> Cow<'n, str> {
+        prefixed(self.prefix, tool)
+    }
 }
 
 /// Services of the host for a native tool, for one call.

@@ -1,7 +1,7 @@
 //! Reports arguments that a tool does not have, if they may explain a failure, or if a call may have had another
 //! effect than intended.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use scorpiox_text::nearest;
 use serde::Deserialize;
@@ -17,6 +17,9 @@ const OF_EFFECT: [&str; 6] =
     ["Bash", "BackgroundBash", "InvokeSkill", "KillBgTask", "ReadBgOutput", "SetCallback"];
 /// Arguments that some models add to commands for the user's information. They change nothing.
 const FOR_PEOPLE: [&str; 5] = ["description", "explanation", "reason", "title", "thought"];
+/// Argument of commands, and other words for it.
+const COMMAND: &str = "command";
+const FOR_COMMANDS: [&str; 3] = ["cmd", "script", "code"];
 /// Maximum number of names reported.
 const MAX_NAMED: usize = 3;
 /// Maximum length of a name in characters.
@@ -67,6 +70,21 @@ fn names(text: &str, argument: &str) -> bool {
     ['`', '"', '\''].into_iter().any(quoted) || text.contains(&format!("{argument} is not known"))
 }
 
+/// Returns the argument that an unknown name probably stands for: one of a similar spelling, the usual word for a
+/// command, or the only one that has all its words, or whose words it has.
+fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let words = |name: &str| name.to_ascii_lowercase().split('_').map(str::to_owned).collect::<BTreeSet<_>>();
+    let given = words(name);
+    let shares = |known: &&&str| {
+        let known = words(known);
+        known.is_subset(&given) || given.is_subset(&known)
+    };
+    let only = |mut found: Vec<&&'a str>| if found.len() == 1 { found.pop().copied() } else { None };
+    let command = FOR_COMMANDS.contains(&&*name.to_ascii_lowercase());
+    let command = known.iter().find(|known| command && **known == COMMAND).copied();
+    nearest(name, known.iter().copied()).or(command).or_else(|| only(known.iter().filter(shares).collect()))
+}
+
 /// Names the unknown arguments, except those that the tool's own error `text` mentions.
 #[allow(clippy::zero_sized_map_values, reason = "an object is read as a map")]
 fn note(tool: &Tool, arguments: &str, text: Option<&str>) -> Option<String> {
@@ -86,7 +104,7 @@ fn note(tool: &Tool, arguments: &str, text: Option<&str>) -> Option<String> {
     let known: Vec<_> = schema.properties.keys().map(String::as_str).collect();
     let said = |name: &&String| {
         let shown: String = name.chars().take(MAX_NAME_CHARS).flat_map(char::escape_debug).collect();
-        match nearest(name, known.iter().copied()) {
+        match meant(name, &known) {
             Some(meant) => format!("`{shown}`: did you mean `{meant}`?"),
             None => format!("`{shown}`"),
         }
@@ -103,7 +121,7 @@ fn note(tool: &Tool, arguments: &str, text: Option<&str>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{as_sentence, names};
+    use super::{as_sentence, meant, names};
 
     #[test]
     fn an_error_about_another_argument_is_none_about_this() {
@@ -111,6 +129,26 @@ mod tests {
         assert!(!names("file_path is missing; give the path of an image file.", "path"));
         for text in ["no argument `skill`", "skill is not known; expected a", "unknown field \"skill\""] {
             assert!(names(text, "skill"), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_words_for_an_argument_are_understood() {
+        let bash = ["command", "timeout"];
+        let steps = ["action", "query", "step_id", "task_id", "text"];
+        for (name, known, argument) in [
+            ("cmd", &bash[..], Some("command")),
+            ("comand", &bash, Some("command")),
+            ("max_timeout", &bash, Some("timeout")),
+            ("questions", &["questions_json"], Some("questions_json")),
+            ("path", &["file_path"], Some("file_path")),
+            ("skill", &["arguments", "skill_name"], Some("skill_name")),
+            ("id", &["task_id"], Some("task_id")),
+            ("id", &steps, None),
+            ("cmd", &steps, None),
+            ("colour", &bash, None),
+        ] {
+            assert_eq!(meant(name, known), argument, "{name} {known:?}");
         }
     }
 

@@ -1,8 +1,9 @@
 //! Tests of `config --write`: files of a project, and the location of the program that clients would start.
 
 use std::fs;
+use std::process::Stdio;
 
-use scorpiox_tests::program::binary;
+use scorpiox_tests::program::{binary, unwrapped};
 use scorpiox_tests::{Canonical as _, Program};
 use serde_json::{Value, json};
 
@@ -65,4 +66,38 @@ fn no_client_is_told_to_start_a_program_that_commands_can_exchange() {
     // Unless commands could already have written there: `doctor` ran one.
     let (status, _, err) = program.run(&["config", "codex", "--write"]);
     assert!(!status.success() && err.contains("can be changed by commands"), "{err}");
+}
+
+#[test]
+fn where_no_project_is_no_file_of_one_is_written() {
+    let program = Program::new();
+    let run = |arguments: &[&str]| {
+        let mut command = program.command();
+        let output = command.args(arguments).current_dir(program.home()).stdin(Stdio::null()).output();
+        let output = output.expect("the program runs");
+        let text = |bytes: Vec<u8>| unwrapped(&String::from_utf8(bytes).expect("UTF-8"));
+        (output.status.success(), text(output.stdout), text(output.stderr))
+    };
+    let (succeeds, _, err) = run(&["config", "claude-code", "--write"]);
+    assert!(!succeeds && err.contains("is no project, and this client reads .mcp.json"), "{err}");
+    assert!(!program.home().join(".scorpiox/workspace/.mcp.json").exists());
+    // A file of the person is none of a project.
+    assert!(run(&["config", "cursor", "--write"]).0);
+    let (succeeds, out, err) = run(&["call", "PlanMode", "action=status"]);
+    assert!(succeeds && out.contains("not active"), "{out}");
+    assert!(
+        err.contains("is no project; the call works in ") && err.contains(".scorpiox/workspace."),
+        "{err}"
+    );
+}
+
+#[test]
+fn a_call_says_how_it_is_written_and_starts_no_task_that_ends_with_it() {
+    let program = Program::new();
+    let (_, out, err) = program.run(&["call", "Bash"]);
+    assert!(out.contains("command is missing") && err.contains("call Bash command='echo hi'"), "{out}{err}");
+    let (_, _, err) = program.run(&["call", "Bash", "echo hi"]);
+    assert!(err.contains("write the arguments like command='echo hi'"), "{err}");
+    let (status, out, err) = program.run(&["call", "BackgroundBash", "command=true"]);
+    assert!(!status.success() && out.is_empty() && err.contains("ends with its server"), "{out}{err}");
 }

@@ -8,6 +8,7 @@ mod configurations;
 mod exchanged;
 mod git;
 mod git_work;
+mod hints;
 mod home;
 mod led;
 mod local;

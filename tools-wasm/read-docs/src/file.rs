@@ -4,13 +4,14 @@ use percent_encoding::percent_decode_str;
 use scorpiox_tool_kit::{Client, Failure, Files, FilesError};
 use url::Url;
 
-use crate::Format;
 use crate::ask::{Ask, Part, name_of_part};
+use crate::charset::{self, Markup};
 use crate::document::Document;
 use crate::html::Page;
 use crate::kind::{self, Kind};
 use crate::kinds::{self, Read};
 use crate::load::Loaded;
+use crate::{Format, json, markdown};
 
 /// Maximum size of a file, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -147,6 +148,10 @@ pub(crate) fn load(
                 "{path} is a binary file ({content_type}), which cannot be read as text."
             )));
         }
+        // A model that edits the file later needs its text unchanged.
+        Kind::Markdown | Kind::Json if ask.format != Format::Html => {
+            unchanged(kind, body, &content_type, (&url, ask.format))?
+        }
         kind => {
             let header = by_extension(&path);
             let source = kinds::Source { header, content_type: &content_type, url: &url, format: ask.format };
@@ -164,6 +169,26 @@ pub(crate) fn load(
         rendered: false,
         is_markup: read.is_markup,
         document: read.document,
+    })
+}
+
+/// Reads a text as it is in the file. Notebooks and descriptions of APIs are documents.
+fn unchanged(
+    kind: Kind,
+    body: Vec<u8>,
+    content_type: &str,
+    (url, format): (&Url, Format),
+) -> Result<Read, Failure> {
+    let text = charset::decode(&body, "", Markup::None, url)?.into_owned();
+    let source = kinds::Source { header: "", content_type, url, format };
+    Ok(match kind {
+        Kind::Markdown => {
+            let about = markdown::read(&text, url);
+            Read { document: Document { head: String::new(), body: text, ..about }, is_markup: true }
+        }
+        _ => {
+            json::known(&text, &source).map_or_else(|| kinds::as_it_is(text.clone(), &source), Read::written)
+        }
     })
 }
 
@@ -210,10 +235,20 @@ fn by_extension(path: &str) -> &'static str {
     }
 }
 
+/// Returns `true` for a path of several parts, of which the first is no host.
+fn is_plainly_path(path: &str) -> bool {
+    let first = path.split_once('/').map(|(first, _)| first);
+    first.is_some_and(|first| !first.contains(['.', ':']) && first != "localhost")
+}
+
 fn unread(error: FilesError, file: &File) -> Failure {
     match (error, &file.otherwise) {
         (FilesError::TooLarge(bytes), _) => Failure::Failed(format!(
             "{} has {bytes} bytes; files of at most {MAX_BYTES} bytes are read.",
+            file.path
+        )),
+        (FilesError::NotFound(_), Some(_)) if is_plainly_path(&file.path) => Failure::NotFound(format!(
+            "{} does not exist in the workspace. An address begins with https:// or http://.",
             file.path
         )),
         (FilesError::NotFound(_), Some(Failure::InvalidInput(no_url))) => {

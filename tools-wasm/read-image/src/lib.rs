@@ -45,6 +45,12 @@ pub fn definition() -> Definition {
 pub fn call(files: &mut impl Files, arguments: &str) -> Result<Output, Failure> {
     let args = Args::parse(arguments)?;
     let path = path(&args)?;
+    if let Some((scheme @ ("http" | "https" | "data" | "ftp"), _)) = path.split_once(':') {
+        return Err(Failure::InvalidInput(format!(
+            "file_path is the path of a file, and no address ({scheme}:). Save the image to a file of the workspace, for \
+             example with curl, and give its path."
+        )));
+    }
     let bytes = files.read(&path, MAX_FILE_BYTES).map_err(unread)?;
     let length = bytes.len();
     let picture = decode::decode(&bytes)?;

@@ -63,9 +63,9 @@ pub(crate) fn describe(bytes: &[u8]) -> String {
 fn known(bytes: &[u8]) -> Option<&'static str> {
     let starts = |magic: &[u8]| bytes.starts_with(magic);
     Some(match bytes {
-        _ if starts(b"%PDF-") => "a PDF document",
+        _ if starts(b"%PDF-") => "a PDF document, which ReadDocs reads",
         _ if starts(b"PK\x03\x04") || starts(b"PK\x05\x06") => {
-            "a ZIP archive (or an Office document, which is one)"
+            "a ZIP archive (or an Office document, which is one; ReadDocs reads those of Word)"
         }
         [_, _, _, _, b'f', b't', b'y', b'p', brand @ ..] => match brand.get(..4).unwrap_or_default() {
             b"heic" | b"heix" | b"hevc" | b"mif1" | b"msf1" | b"heim" | b"heis" => "a HEIC image",
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn other_files_are_named() {
         for (bytes, what) in [
-            (&b"%PDF-1.7"[..], "a PDF document"),
+            (&b"%PDF-1.7"[..], "a PDF document, which ReadDocs reads"),
             (b"\0\0\0\x18ftypheic", "a HEIC image"),
             (b"\0\0\0\x18ftypavif", "an AVIF image"),
             (b"PK\x03\x04abc", "a ZIP archive"),

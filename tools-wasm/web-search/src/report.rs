@@ -109,6 +109,11 @@ pub(crate) fn failure(client: &impl Client, query: &str, reports: &[Report]) -> 
     if reports.iter().all(|report| matches!(report.outcome, Outcome::Denied(_))) {
         return Failure::Denied(format!("No search engine may be asked.\n{table}"));
     }
+    if let Some(why) = unknown_names(reports) {
+        return Failure::Failed(format!(
+            "No search engine answered {query:?}: this machine cannot look up names of hosts ({why}). Is it offline?"
+        ));
+    }
     let suspended = |report: &Report| match report.outcome {
         Outcome::Suspended { until, .. } => Some(until),
         _ => None,
@@ -125,6 +130,17 @@ pub(crate) fn failure(client: &impl Client, query: &str, reports: &[Report]) -> 
         },
     );
     Failure::Failed(format!("{what}\n{table}\n{}", advice(client)))
+}
+
+/// Words of the error of a name that was not looked up.
+const LOOKUP: &str = "failed to lookup address information";
+
+/// Returns the error of the first engine, if no engine's name was looked up.
+fn unknown_names(reports: &[Report]) -> Option<&str> {
+    let (first, others) = reports.split_first()?;
+    let Outcome::Failed(why) = &first.outcome else { return None };
+    let is_so = |report: &Report| matches!(&report.outcome, Outcome::Failed(why) if why.contains(LOOKUP));
+    (is_so(first) && others.iter().all(is_so)).then_some(why)
 }
 
 fn advice(client: &impl Client) -> String {

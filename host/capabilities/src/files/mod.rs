@@ -194,14 +194,27 @@ impl Files {
     }
 }
 
+/// Folders of which most sandboxes have others of the same name.
+const OF_COMMANDS: [&str; 3] = ["/tmp", "/dev/shm", "/home/user"];
+
 /// Returns how to open a file for tools, as the end of a sentence: the command of the person at the machine, or a hint.
 /// Folders of a plugin are approved, and the caller over HTTP is another person.
 fn remedy(denial: &FileDenial, asked: &Path, is_of_plugin: bool, uses: &Uses) -> String {
     let is_over_http = uses.client().is_some_and(|client| client.principal.is_some());
     let path = normalized(asked);
+    let of_commands = OF_COMMANDS.iter().find(|folder| path.starts_with(folder)).map(|folder| {
+        format!(
+            "; commands have a {folder} of their own, and a command can copy a file from there into the workspace. If the \
+             file of the machine is meant"
+        )
+    });
+    let of_commands = of_commands.unwrap_or_default();
     match path.to_str().and_then(scorpiox_text::argument) {
-        Some(path) if denial.is_own && !is_of_plugin && !is_over_http => {
-            format!("; the person can allow it: `scorpiox-code policy allow file {path}`")
+        Some(shown) if denial.is_own && !is_of_plugin && !is_over_http => {
+            let between = if of_commands.is_empty() { ";" } else { "," };
+            format!(
+                "{of_commands}{between} the person can allow it: `scorpiox-code policy allow file {shown}`"
+            )
         }
         _ => denial.hint.clone(),
     }

@@ -1,6 +1,7 @@
 //! The command `scorpiox-code call TOOL JSON`: makes a call through the server over an in-memory connection.
 
-use std::io::{BufRead, BufReader, Read as _, Write};
+use std::env;
+use std::io::{BufRead, BufReader, IsTerminal as _, Read as _, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -18,7 +19,20 @@ use scorpiox_server::{Audience, Workspace};
 use scorpiox_transport_stdio::streams::{Ringing, ring_while};
 use scorpiox_transport_stdio::{End, Server};
 
-const EXAMPLE: &str = "'{\"action\": \"list\", \"query\": \"\"}', or action=list query=";
+/// Tools with arguments that examples show, and another example for all other tools.
+const EXAMPLES: [(&str, &str); 7] = [
+    ("Bash", "command='echo hi'"),
+    ("ReadDocs", "url=README.md"),
+    ("ReadImage", "file_path=picture.png"),
+    ("WebSearch", "query='two words'"),
+    ("InvokeSkill", "skill_name=NAME"),
+    ("AskUserQuestion", r#"questions_json='{"questions":[{"question":"…","options":["A","B"]}]}'"#),
+    ("ReadBgOutput", "task_id:=1"),
+];
+const EXAMPLE: &str = "action=list query=";
+/// Tool that starts commands which end with their server, which ends with the call.
+const BACKGROUND: &str = "BackgroundBash";
+const QUESTION: &str = "AskUserQuestion";
 
 /// Exit code after a signal, as that of a shell for SIGINT.
 const ENDED_BY_SIGNAL: i32 = 130;
@@ -32,7 +46,18 @@ pub(super) fn run(
     arguments: &[String],
     whole: bool,
 ) -> Result<ExitCode> {
-    let arguments = parsed(arguments)?;
+    if tool == BACKGROUND {
+        bail!(
+            "a background command ends with its server, and the server of `call` ends with the call. Use `call Bash`, or a \
+             client"
+        );
+    }
+    let is_bare = arguments.is_empty();
+    let arguments = parsed_for(tool, arguments)?;
+    if let Some(folder) = &environment.workspace.instead_of {
+        let (folder, workspace) = (folder.display(), environment.workspace.path.display());
+        terminal::complain(&format!("{folder} is no project; the call works in {workspace}."));
+    }
     let result = result(environment, tool, &arguments)?;
     if whole {
         terminal::print(&Shown::json(&format!("{result:#}")));
@@ -42,22 +67,43 @@ pub(super) fn run(
             terminal::print(&Shown::said(&text));
         }
     }
-    Ok(if result["isError"] == true { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let failed = result["isError"] == true;
+    if failed && is_bare {
+        terminal::complain(&format!(
+            "Arguments follow the tool: scorpiox-code call {tool} {}",
+            example(tool)
+        ));
+    }
+    if failed && tool == QUESTION && std::io::stdin().is_terminal() && env::var_os("TMUX").is_none() {
+        terminal::complain("`call` does not ask in the terminal that it was started in; run it in tmux.");
+    }
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Returns arguments of a tool as they are written on a command line.
+fn example(tool: &str) -> &'static str {
+    EXAMPLES.iter().find(|(name, _)| *name == tool).map_or(EXAMPLE, |(_, example)| example)
+}
+
+/// Returns the arguments of a tool that no example is for.
+pub(super) fn parsed(arguments: &[String]) -> Result<Value> {
+    parsed_for("", arguments)
 }
 
 /// Returns arguments that are given as a JSON object, or each as `NAME=TEXT` or `NAME:=JSON`.
-pub(super) fn parsed(arguments: &[String]) -> Result<Value> {
+pub(super) fn parsed_for(tool: &str, arguments: &[String]) -> Result<Value> {
+    let example = example(tool);
     if let [only] = arguments
         && only.trim_start().starts_with(['{', '['])
     {
-        let not_json = || format!("the arguments are not JSON: {only}; write them like {EXAMPLE}");
+        let not_json = || format!("the arguments are not JSON: {only}; write them like {example}");
         return serde_json::from_str(only).with_context(not_json);
     }
     let mut all = Map::new();
     for argument in arguments {
         let (name, value) = argument.split_once('=').with_context(|| {
             format!(
-                "{argument:?} is neither a JSON object nor NAME=VALUE; write the arguments like {EXAMPLE}"
+                "{argument:?} is neither a JSON object nor NAME=VALUE; write the arguments like {example}"
             )
         })?;
         let (name, value) = match name.strip_suffix(':') {
@@ -188,6 +234,15 @@ mod tests {
     fn said(arguments: &[&str]) -> Result<Value, String> {
         let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
         parsed(&arguments).map_err(|error| format!("{error:#}"))
+    }
+
+    #[test]
+    fn an_example_is_of_the_tool() {
+        for (tool, example) in EXAMPLES {
+            let words = ["echo".to_owned()];
+            let error = parsed_for(tool, &words).expect_err("it is refused").to_string();
+            assert!(error.ends_with(&format!("write the arguments like {example}")), "{error}");
+        }
     }
 
     #[test]

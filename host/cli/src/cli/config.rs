@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use scorpiox_client_config::{
     self as clients, Client, Existing, How, Owner, Removed, Start, Surroundings, Written, Wsl,
 };
@@ -55,6 +55,14 @@ pub(super) fn run(environment: &Environment, arguments: ConfigArguments) -> Resu
         path = wsl.desktop_file()?;
         start = wsl.start(start);
     }
+    let is_of_project = client.is_of_project() || path.starts_with(workspace);
+    if let (true, Some(folder)) = (is_of_project && write, &environment.workspace.instead_of) {
+        bail!(
+            "{} is no project, and this client reads {} in the folder of a project; change to that folder first",
+            folder.display(),
+            path.strip_prefix(workspace).unwrap_or(&path).display()
+        );
+    }
     if write || remove {
         // A project may contain a link in place of the file. It must not be followed.
         resolve(&path, &Writable::new([workspace.clone()]))
@@ -72,7 +80,6 @@ pub(super) fn run(environment: &Environment, arguments: ConfigArguments) -> Resu
         terminal::print(&taken_out(&path, clients::remove(&path, client)?)?);
     } else if write {
         check_program(environment).context("clients must not start this program where it is")?;
-        let is_of_project = client.is_of_project() || path.starts_with(workspace);
         let owner = if is_of_project { Owner::Project(existing) } else { Owner::Person };
         terminal::print(&said(&clients::write(&path, client, &start, owner)?));
     } else {
@@ -129,7 +136,7 @@ fn taken_out(path: &Path, removed: Removed) -> Result<Shown> {
         Removed::Nothing => Ok(Shown::line(&format!("{path} has no entry"))),
         Removed::Out { backup } => Ok(Shown::line(&format!("updated {path} (before: {})", backup.display()))),
         Removed::Stays => {
-            anyhow::bail!("{path}: remove the entry \"{}\" by hand; nothing was changed", clients::ENTRY_NAME)
+            bail!("{path}: remove the entry \"{}\" by hand; nothing was changed", clients::ENTRY_NAME)
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Serves a client over standard input and output.
 
 use std::fs::File;
-use std::io::{PipeReader, Read as _};
+use std::io::{IsTerminal as _, PipeReader, Read as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
@@ -19,6 +19,11 @@ use scorpiox_transport_stdio::streams::{has_hung_up, ring_when_told, room_of, ta
 pub(super) fn run(environment: &Environment) -> Result<ExitCode> {
     for problem in environment.settings.problems() {
         tracing::warn!("{problem}");
+    }
+    if std::io::stdin().is_terminal() {
+        scorpiox_terminal::complain(
+            "Waiting for a client on standard input (Ctrl+D ends it); see `scorpiox-code --help`.",
+        );
     }
     let (input, output) = take().context("standard input and output cannot be used")?;
     let watched = input.try_clone()?;

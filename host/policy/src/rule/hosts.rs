@@ -9,6 +9,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use crate::profile::DEFAULT_PROFILE;
 use crate::rule::invalid::{Invalid, shorten};
+use crate::rule::local::local_entry;
 use crate::rule::network::NetworkRule;
 use crate::rule::source::{File, Source};
 
@@ -269,6 +270,13 @@ pub enum HostDecision<'a> {
 
 /// Describes how a person allows a host for commands.
 fn allowing(line: &str, profile: &str, file: File) -> String {
+    if let Some(entry) = local_entry(line) {
+        let profile = if profile.is_empty() { DEFAULT_PROFILE } else { profile };
+        return format!(
+            "commands have a localhost of their own. To open a service of the machine, add `local = [\"{entry}\"]` to \
+             [shell.profile.{profile}] in {file}"
+        );
+    }
     // A profile with this character is narrowed by another, so both have a list.
     if file != File::Own || profile.contains('+') {
         return format!("to allow it, add \"{line}\" to `hosts` of the profile's network in {file}");

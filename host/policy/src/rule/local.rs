@@ -240,6 +240,23 @@ fn is_below(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
+/// Returns the entry of `local` for a host with an optional port, such as `localhost:5432`, if it is this machine: commands
+/// have a localhost of their own. Returns `None` for services that no entry opens.
+pub fn local_entry(host: &str) -> Option<String> {
+    let port = |rest: &str| match rest {
+        "" => Some(None),
+        rest => rest.strip_prefix(':')?.parse::<u16>().ok().map(Some),
+    };
+    let lower = host.to_ascii_lowercase();
+    let (address, port) = ["localhost", "127.0.0.1", "[::1]"].into_iter().find_map(|name| {
+        let address = if name == "localhost" { "127.0.0.1" } else { name };
+        Some((address, port(lower.strip_prefix(name)?)?))
+    })?;
+    let Some(port) = port else { return Some(format!("{address}:PORT")) };
+    let entry = format!("{address}:{port}");
+    LocalRule::parse(&entry, Source::Builtin).is_ok().then_some(entry)
+}
+
 impl fmt::Display for LocalService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -252,6 +269,24 @@ impl fmt::Display for LocalService {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn this_machine_has_an_entry_of_its_own() {
+        for (host, entry) in [
+            ("localhost:5432", Some("127.0.0.1:5432")),
+            ("LOCALHOST", Some("127.0.0.1:PORT")),
+            ("127.0.0.1:80", Some("127.0.0.1:80")),
+            ("[::1]:8080", Some("[::1]:8080")),
+            ("localhost.example.com", None),
+            ("127.0.0.10", None),
+            ("localhost:x", None),
+            // Docker.
+            ("localhost:2375", None),
+            ("example.com", None),
+        ] {
+            assert_eq!(local_entry(host).as_deref(), entry, "{host}");
+        }
+    }
 
     #[test]
     fn services_are_written_as_they_are_shown() {

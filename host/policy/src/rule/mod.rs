@@ -34,7 +34,7 @@ pub use export::{Export, LogServer, collector};
 pub(crate) use hosts::WEB_PORTS;
 pub use hosts::{Denial, Host, HostDecision, HostPattern, HostRule, HostRules, Odd, covers};
 pub use invalid::{Invalid, shorten, shorten_address, suggest};
-pub use local::{LocalRule, LocalService, MAX_LOCAL, PROXY_PORT, hands_out};
+pub use local::{LocalRule, LocalService, MAX_LOCAL, PROXY_PORT, hands_out, local_entry};
 pub use names::NamePattern;
 pub use network::NetworkRule;
 pub use obeyed::{

@@ -1,6 +1,7 @@
 //! `initialize`, `server/discover`, `ping`, `logging/setLevel`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use scorpiox_capabilities::setup::Setup;
 use scorpiox_mcp::jsonrpc::reply;
@@ -177,10 +178,10 @@ fn instructions(session: &Session, prefix: Option<&str>) -> String {
     let mut text = scorpiox_text::clean(&text).replace('\n', " ");
     let end = (0..=MAX_INSTRUCTIONS_BYTES.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     text.truncate(end.unwrap_or(0));
-    if let Some(cached) = listed {
-        push_more(&mut text, &cached.listed.more, prefix);
-    }
-    text
+    let more = listed.map(|cached| more(&cached.listed.more, text.len(), prefix)).unwrap_or_default();
+    let timeout = workspace.shell().timeouts().ok().map(|(_, most)| most);
+    push_usage(&mut text, more.len(), &usage(is_on, prefix, timeout));
+    text + &more
 }
 
 /// Returns the listing of skills, if skills are served.
@@ -202,15 +203,54 @@ fn required(workspace: &Workspace, listed: &Listed) -> Required {
     required
 }
 
-/// Appends the descriptions of the user's skills that InvokeSkill truncates, as far as they fit.
-fn push_more(text: &mut String, more: &[String], prefix: Option<&str>) {
+/// Returns the descriptions of the user's skills that InvokeSkill truncates, as far as they fit after `before` bytes.
+fn more(descriptions: &[String], before: usize, prefix: Option<&str>) -> String {
     let mut heading = format!("\nDescriptions of skills that {} has in part:", prefixed(prefix, SKILL_TOOL));
-    for line in more {
+    let mut text = String::new();
+    for line in descriptions {
         let line = scorpiox_text::clean(line);
-        if text.len() + heading.len() + 1 + line.len() <= MAX_INSTRUCTIONS_BYTES {
+        if before + text.len() + heading.len() + 1 + line.len() <= MAX_INSTRUCTIONS_BYTES {
             text.push_str(&std::mem::take(&mut heading));
             text.push('\n');
             text.push_str(&line);
+        }
+    }
+    text
+}
+
+/// Returns sentences on the use of tools that their schemas, which are fixed, leave out. `timeout` is the maximum of a
+/// command.
+fn usage(is_on: impl Fn(&str) -> bool, prefix: Option<&str>, timeout: Option<Duration>) -> Vec<String> {
+    let about = |tool: &'static str, sentence: &str| {
+        is_on(tool).then(|| sentence.replace("TOOL", &prefixed(prefix, tool)))
+    };
+    let timeout =
+        timeout.map(|most| format!(", and runs for at most {} ms", most.as_millis())).unwrap_or_default();
+    let bash = format!(
+        "Each TOOL command starts in the workspace (`cd` and `export` do not last), sees the files and hosts that the \
+         user's policy opens{timeout}."
+    );
+    [
+        about("Bash", &bash),
+        about("ReadDocs", "TOOL also reads files of the workspace: PDF, Word, CSV, notebooks, Markdown."),
+        about(
+            "AskUserQuestion",
+            r#"TOOL takes {"questions":[{"question":"…","options":["A","B"]}]} as questions_json."#,
+        ),
+        about("TaskManager", "TOOL also has the actions rename, reopen and delete."),
+        about("SetCallback", "TOOL repeats 20 times unless `repeat_count` says otherwise."),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Appends the sentences that fit with `reserved` more bytes.
+fn push_usage(text: &mut String, reserved: usize, sentences: &[String]) {
+    for sentence in sentences {
+        if text.len() + 1 + sentence.len() + reserved <= MAX_INSTRUCTIONS_BYTES {
+            text.push(' ');
+            text.push_str(sentence);
         }
     }
 }
@@ -231,6 +271,19 @@ pub(crate) fn set_level(session: &Session, request: &Request<'_>) -> Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_use_of_tools_is_told_as_far_as_it_fits() {
+        let is_on = |name: &str| name != "SetCallback";
+        let sentences = usage(is_on, Some("sx_"), Some(Duration::from_mins(10)));
+        assert_eq!(sentences.len(), 4, "{sentences:?}");
+        assert!(sentences[0].starts_with("Each sx_Bash command") && sentences[0].ends_with("600000 ms."));
+        assert!(sentences.iter().all(|sentence| !sentence.contains("TOOL")), "{sentences:?}");
+        let mut text = "x".repeat(MAX_INSTRUCTIONS_BYTES - 600);
+        push_usage(&mut text, 400, &sentences);
+        assert!(text.ends_with("delete.") && !text.contains("questions_json"), "{text}");
+        assert!(text.len() + 400 <= MAX_INSTRUCTIONS_BYTES, "{}", text.len());
+    }
 
     #[test]
     fn the_subjects_are_seen_whole_by_clients_that_show_150_characters() {

@@ -1,7 +1,7 @@
 //! Second step: decides whether the call may run. Every check that can refuse a call is here, in this order: the
 //! limits of the principal, the existence of the tool, the access rules, the state that a retried request carries,
-//! whether this server serves calls at all, the tool's own limit for the length of its arguments, and the rules about
-//! single calls. Approvals are asked for before the third step.
+//! whether this server serves calls at all, the tool's own check of its arguments, and the rules about single
+//! calls. Approvals are asked for before the third step.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use scorpiox_exchange::rounds::Unmarked;
 use scorpiox_metering::records::{CallError, Recording};
 use scorpiox_metering::usage::Admitted;
 use scorpiox_policy::CallRule;
-use scorpiox_tools::{Kind, Tool};
+use scorpiox_tools::{Given, Kind, Tool};
 
 use super::absence::Absence;
 use super::approval;
@@ -73,7 +73,7 @@ impl<'a> Permit<'a> {
         set_deadline(scope, tool);
         let served = recording.permit(scope.reply);
         let required = || {
-            check_length(tool, call.arguments())?;
+            check(scope, tool, call.arguments())?;
             approval::required(scope, tool, call.arguments())
         };
         let (asking, unserved) = match served.and_then(|()| required()) {
@@ -103,10 +103,12 @@ impl<'a> Permit<'a> {
     }
 }
 
-/// Fails for arguments that are too long for a built-in tool, whatever rules say about them.
-fn check_length(tool: &Tool, arguments: &str) -> Result<(), CallError> {
+/// Fails for arguments with which a built-in tool runs no call, whatever rules say about them.
+fn check(scope: &Scope<'_>, tool: &Tool, arguments: &str) -> Result<(), CallError> {
+    let workspace = scope.workspace();
+    let given = Given { arguments, workspace: &workspace.folder.path, prefix: scope.prefix() };
     match &tool.kind {
-        Kind::Native(native) => native.check_length(arguments).map_err(CallError::Tool),
+        Kind::Native(native) => native.check(&given).map_err(CallError::Tool),
         Kind::Wasm { .. } | Kind::Plugin { .. } => Ok(()),
     }
 }

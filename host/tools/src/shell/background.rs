@@ -2,8 +2,8 @@
 
 use scorpiox_tool_kit::Args;
 
-use super::{choose_profile, failure, render};
-use crate::{Call, Definition, Failure, Hints, NativeTool, Output, schema};
+use super::{BACKGROUND, choose_profile, failure, render};
+use crate::{Call, Definition, Failure, Given, Hints, NativeTool, Output, schema};
 use scorpiox_shell::{Owner, Request};
 
 const TASK_ID: &str = "task_id";
@@ -16,7 +16,7 @@ pub(crate) struct KillBgTask;
 impl NativeTool for BackgroundBash {
     fn definition(&self) -> Definition {
         Definition {
-            name: "BackgroundBash".into(),
+            name: BACKGROUND.into(),
             title: "Background command".into(),
             description: "Execute bash command in background, returns immediately".to_owned(),
             input_schema: schema(
@@ -31,8 +31,8 @@ impl NativeTool for BackgroundBash {
         super::MAY_RUN
     }
 
-    fn check_length(&self, arguments: &str) -> Result<(), Failure> {
-        super::check_length(arguments)
+    fn check(&self, given: &Given<'_>) -> Result<(), Failure> {
+        super::check(BACKGROUND, given)
     }
 
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use scorpiox_tool_kit::Args;
 
-use super::{choose_profile, failure, hosts, render};
-use crate::{Call, Definition, Failure, Hints, NativeTool, Output, schema};
+use super::{FOREGROUND, choose_profile, failure, forgotten, hosts, render};
+use crate::{Call, Definition, Failure, Given, Hints, NativeTool, Output, schema};
 use scorpiox_executor::Cancel;
+use scorpiox_sandbox::Status;
 use scorpiox_shell::{Ask, Ran, Request, Target, Wait};
 
 pub(crate) struct Bash;
@@ -14,7 +15,7 @@ pub(crate) struct Bash;
 impl NativeTool for Bash {
     fn definition(&self) -> Definition {
         Definition {
-            name: "Bash".into(),
+            name: FOREGROUND.into(),
             title: "Bash".into(),
             description: "Execute a bash command".to_owned(),
             input_schema: schema(
@@ -33,8 +34,8 @@ impl NativeTool for Bash {
         true
     }
 
-    fn check_length(&self, arguments: &str) -> Result<(), Failure> {
-        super::check_length(arguments)
+    fn check(&self, given: &Given<'_>) -> Result<(), Failure> {
+        super::check(FOREGROUND, given)
     }
 
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
@@ -60,7 +61,10 @@ impl NativeTool for Bash {
         let wait = Wait { cancel: call.cancel, news, shown_chars, until: call.answer_by, ask };
         let ran = shell.run_within(&request, &wait).map_err(|error| failure(call, &error))?;
         Ok(match ran {
-            Ran::ToItsEnd(completed) => {
+            Ran::ToItsEnd(mut completed) => {
+                let workspace = &shell.operator().site().workspace;
+                let succeeded = completed.outcome.status == Status::Code(0);
+                completed.notes.extend(forgotten::note(&request.command, workspace).filter(|_| succeeded));
                 render::completed(call, &completed, (timeout, most), chosen.note.as_deref())
             }
             Ran::IntoBackground(goes_on) => render::goes_on(call, &goes_on, timeout, chosen.note.as_deref()),

@@ -3,18 +3,24 @@
 
 mod background;
 mod bash;
+mod forgotten;
 mod hosts;
 mod names;
 mod plan;
+mod refused_arguments;
 mod render;
 
-use super::{Call, Failure};
+use super::{Call, Failure, Given};
 use scorpiox_shell::{As, ShellError};
 use scorpiox_tool_kit::Args;
 
 pub(super) use background::{BackgroundBash, KillBgTask, ListBgTasks, ReadBgOutput};
 pub(super) use bash::Bash;
 pub use plan::still_running;
+
+/// Names of the tools that run commands.
+const FOREGROUND: &str = "Bash";
+const BACKGROUND: &str = "BackgroundBash";
 
 /// Profile of a call, and the note about it in the result.
 struct Chosen {
@@ -47,9 +53,11 @@ fn choose_profile(call: &Call<'_>) -> Result<Chosen, Failure> {
 const MAY_RUN: &str =
     "read, write and reach what a profile of the policy allows: see `scorpiox-code policy show`";
 
-/// Fails for a command that is too long. Arguments that cannot be read are refused by the call.
-fn check_length(arguments: &str) -> Result<(), Failure> {
-    let command = Args::parse(arguments).and_then(|args| args.string("command"));
+/// Fails for a command that is too long, and for arguments that ask for another way to run it. Arguments that cannot be
+/// read are refused by the call.
+fn check(tool: &'static str, given: &Given<'_>) -> Result<(), Failure> {
+    refused_arguments::check(tool, given)?;
+    let command = Args::parse(given.arguments).and_then(|args| args.string("command"));
     let Ok(Some(command)) = command else { return Ok(()) };
     scorpiox_shell::check_length(&command).map_err(|error| described(&error, error.to_string()))
 }

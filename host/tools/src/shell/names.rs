@@ -32,8 +32,8 @@ fn notes(workspace: &Path, names: &Names) -> Vec<String> {
         names.unpacked.iter().filter(|path| !is_of_repository(names, path.as_path())).cloned().collect();
     let unpacked = list(&unpacked, names.unpacked_others).map(|paths| {
         format!(
-            "new: {paths}: programs obey what has such a name when they open the folder; the person should look \
-             at it before"
+            "new: {paths}: programs obey what has such a name when they open the folder; the person should look at it \
+             first"
         )
     });
     let reported = |is_made_by_another: bool| {
@@ -51,9 +51,9 @@ fn notes(workspace: &Path, names: &Names) -> Vec<String> {
     });
     let repositories = reported(false).map(|paths| {
         format!(
-            "new: {paths}: git starts the programs that this repository names, when it is used there, or once somebody \
-             makes a repository of the folder, and at `git status` in a repository around it that has it in its \
-             index; the person should look at its config, its hooks and the links in it before"
+            "new: {paths}: git starts the programs that the config, the hooks and links of such a repository name, when \
+             somebody uses git in it or around it, or makes a repository of the folder; the person should look at these \
+             first"
         )
     });
     let unseen = (names.repositories_others > 0).then(|| {

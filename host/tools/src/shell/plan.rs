@@ -67,6 +67,7 @@ mod tests {
             profile: "workspace".to_owned(),
             state: TaskState::Running(Duration::from_secs(2)),
             printed_bytes: 0,
+            stopped: None,
         };
         (owner.map(Arc::from), task)
     }

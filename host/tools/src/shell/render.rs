@@ -5,13 +5,16 @@ use std::time::Duration;
 
 use scorpiox_command_output::{Finished, human_bytes, human_duration};
 use scorpiox_egress_proxy::Refusal;
+use scorpiox_executor::Reason;
 use scorpiox_sandbox::{Ended, Outcome, Status};
 use scorpiox_tool_kit::args::shown;
 use serde::Serialize;
 
 use super::names::about_names;
 use crate::{Call, Output, OutputContent};
-use scorpiox_shell::{Begun, Brought, Completed, ELSEWHERE, GoesOn, Listed, ReadPiece, TaskEnd, TaskState};
+use scorpiox_shell::{
+    Begun, Brought, Completed, ELSEWHERE, GoesOn, Listed, Owner, ReadPiece, TaskEnd, TaskState,
+};
 
 pub(super) const COMPLETED_SCHEMA: &str = r#"{"type":"object","properties":{"output":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"timed_out":{"type":"boolean"},"cancelled":{"type":"boolean"},"duration_ms":{"type":"integer"},"tier":{"type":"string"},"profile":{"type":"string"},"truncated_bytes":{"type":"integer"},"full_output_path":{"type":["string","null"]},"killed_processes":{"type":"integer"},"task_id":{"type":["integer","null"]}},"required":["output","exit_code","signal","timed_out","cancelled","duration_ms","tier","profile","truncated_bytes","full_output_path","killed_processes","task_id"]}"#;
 pub(super) const TASK_SCHEMA: &str = r#"{"type":"object","properties":{"task_id":{"type":"integer"},"command":{"type":"string"},"status":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"runtime_ms":{"type":"integer"},"tier":{"type":"string"},"profile":{"type":"string"}},"required":["task_id","command","status","exit_code","signal","runtime_ms","tier","profile"]}"#;
@@ -22,6 +25,8 @@ pub(super) const LIST_SCHEMA: &str = r#"{"type":"object","properties":{"tasks":{
 pub(super) const NOTE_CHARS: usize = 1500;
 /// Maximum number of refused hosts listed.
 const MAX_REFUSALS: usize = 4;
+/// Maximum number of ended tasks named.
+const MAX_ENDS: usize = 3;
 
 /// Exit status of a shell in structured data.
 #[derive(Debug, Default, Serialize)]
@@ -72,7 +77,8 @@ pub(super) fn completed(
     if outcome.ended == Some(Ended::Timeout) {
         notes.push(more_time(call, timeout, most));
     }
-    if outcome.leftover > 0 {
+    // Processes of a command that was ended were not meant to stay.
+    if outcome.leftover > 0 && outcome.ended.is_none() {
         let (processes, keep) = match outcome.leftover {
             1 => ("1 background process".to_owned(), "it"),
             several => (format!("{several} background processes"), "them"),
@@ -83,6 +89,7 @@ pub(super) fn completed(
     notes.extend(about_names(call, &outcome.names));
     notes.extend(untold(call));
     notes.extend(news.iter().cloned());
+    notes.extend(ended_tasks(call));
     notes.extend(note.map(str::to_owned));
     notes.extend(whole(output));
     let data = CompletedData {
@@ -184,6 +191,24 @@ fn untold(call: &Call<'_>) -> impl Iterator<Item = String> + use<> {
     notes.into_iter()
 }
 
+/// Reports the ends of background tasks that no result has told of. A cancelled call does not report them.
+fn ended_tasks(call: &Call<'_>) -> Vec<String> {
+    if call.cancel.is_set() {
+        return Vec::new();
+    }
+    let ended = call.host.shell().take_ends(Owner::new(None, call.uses));
+    let named = ended.iter().take(MAX_ENDS).map(|task| {
+        let reader = call.name("ReadBgOutput");
+        format!("background task {}: {}; {reader} gives what it printed", task.id, state(task))
+    });
+    let mut notes: Vec<_> = named.collect();
+    if ended.len() > MAX_ENDS {
+        let lister = call.name("ListBgTasks");
+        notes.push(format!("{} more background tasks ended; {lister} shows them", ended.len() - MAX_ENDS));
+    }
+    notes
+}
+
 /// Reports commands whose supervisor was killed, so that the files they created are unchecked.
 fn lost(commands: &[Option<String>]) -> Option<String> {
     let (last, others) = commands.split_last()?;
@@ -269,7 +294,11 @@ fn state(task: &Listed) -> String {
     match &task.state {
         TaskState::Running(time) => format!("running for {}", human_duration(*time)),
         TaskState::Ended(TaskEnd::Ended(outcome), time) => {
-            format!("{} after {}{}", status(outcome, None), human_duration(*time), killed_with(outcome))
+            let why = match task.stopped {
+                Some(Reason::PolicyChanged) => ", because the policy was changed",
+                _ => "",
+            };
+            format!("{}{why} after {}{}", status(outcome, None), human_duration(*time), killed_with(outcome))
         }
         TaskState::Ended(TaskEnd::Lost(why), time) => format!("lost after {}: {why}", human_duration(*time)),
     }

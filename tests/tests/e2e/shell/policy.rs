@@ -191,7 +191,7 @@ fn policy_shows_what_holds_and_says_why() {
     program.put("workspace/.env", "");
     let (_, why) = said(&["policy", "why", "read", ".env"]);
     assert!(why.contains("**/.env!("), "{why}");
-    assert!(why.contains("to allow it, write in the user's own policy.toml: deny = []"), "{why}");
+    assert!(why.contains("to allow it, write in your policy.toml: deny = []"), "{why}");
     let (_, why) = said(&["policy", "why", "write", ".git/hooks/pre-commit"]);
     assert!(why.contains(".git/hooks"), "{why}");
     let (_, why) = said(&["policy", "why", "command", "ls"]);

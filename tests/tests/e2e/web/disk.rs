@@ -38,5 +38,5 @@ fn files_are_read_where_the_policy_allows_it() {
             "{address}: {result}"
         );
     }
-    assert!(failure(&read("docs/none.html")).contains("No file of the workspace has this path either."));
+    assert!(failure(&read("docs/none.html")).contains("docs/none.html does not exist in the workspace."));
 }

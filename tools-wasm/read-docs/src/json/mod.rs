@@ -59,7 +59,8 @@ pub(crate) fn read(text: String, source: &Source<'_>) -> Read {
     Read::plain(Document::of_body(body), source.format)
 }
 
-fn known(text: &str, source: &Source<'_>) -> Option<Document> {
+/// Reads a notebook, a description of an API, or a feed.
+pub(crate) fn known(text: &str, source: &Source<'_>) -> Option<Document> {
     let peek: Peek<'_> = serde_json::from_str(text).ok()?;
     if peek.nbformat.is_some() {
         return notebook::read(text, source.url, source.format);

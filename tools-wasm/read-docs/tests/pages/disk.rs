@@ -52,6 +52,20 @@ fn a_file_is_read_by_each_kind_of_path() {
 }
 
 #[test]
+fn a_text_is_as_in_the_file() {
+    let notes = "---\ntitle: N\n---\n\n# Notes\n\n[a](x) and <b>b</b>\n";
+    let code = "{\"a\": [1,2],\n \"b\":   null}\n";
+    let book = r##"{"nbformat":4,"cells":[{"cell_type":"markdown","source":["# Book"],"metadata":{}}],"metadata":{}}"##;
+    let mut web =
+        empty().file("docs/m.md", notes).file("a.json", code).file("a.py", "x = 1\n").file("n.ipynb", book);
+    for (path, text) in [("docs/m.md", notes), ("a.json", code), ("a.py", "x = 1\n"), ("n.ipynb", "# Book")] {
+        assert_eq!(read(&mut web, path).trim_end(), text.trim_end(), "{path}");
+    }
+    let output = web.call(&json!({"url": "docs/m.md"})).expect("a text");
+    assert_eq!(data(&output)["title"], "N");
+}
+
+#[test]
 fn a_file_has_pages_and_parts_like_a_page() {
     let long = format!(
         "<title>T</title>{}",
@@ -106,7 +120,11 @@ fn files_that_cannot_be_read_say_why() {
             "none.pdf",
             "write https://none.pdf (or http://none.pdf). No file of the workspace has this path either.",
         ),
-        ("docs/none.md", "No file of the workspace has this path either."),
+        (
+            "docs/none.md",
+            "docs/none.md does not exist in the workspace. An address begins with https:// or http://.",
+        ),
+        ("example.com/none", "No file of the workspace has this path either."),
         ("file://server/share/a.html", "names the host server; only files of this machine are read."),
         ("ftp://example.com/a", "only http and https can be read"),
         ("mailto:a@example.com", "only http and https can be read"),

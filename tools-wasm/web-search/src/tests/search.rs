@@ -96,6 +96,17 @@ fn nothing_found_is_a_success_that_says_so() {
 }
 
 #[test]
+fn a_machine_that_looks_up_no_names_may_be_offline() {
+    let mut server = Server::new();
+    let why = "failed to lookup address information: Name or service not known";
+    let text = failed(server.search("tide", &|_, _| (40, Err(WebError::Failed(why.to_owned())))));
+    let expected = format!(
+        "No search engine answered \"tide\": this machine cannot look up names of hosts ({why}). Is it offline?"
+    );
+    assert_eq!(text, expected);
+}
+
+#[test]
 fn when_all_fail_the_error_has_a_line_for_each_and_what_to_do() {
     let mut server = Server::new();
     let text = failed(server.search("tide", &|_, _| (40, Ok(response(500, "")))));

@@ -254,7 +254,7 @@ fn ruled(
 
 /// Prints the verdict about a call.
 pub(super) fn why(judge: &Judge<'_>, tool: &str, arguments: &[String], given: &Given) -> Result<ExitCode> {
-    let arguments = crate::cli::call::parsed(arguments)?;
+    let arguments = crate::cli::call::parsed_for(tool, arguments)?;
     ensure!(arguments.is_object(), "the arguments of a call are a JSON object");
     let verdict = judge.call(tool, &arguments, given)?;
     let mut shown = Shown::line(&format!("{tool} {arguments}: {}: {}", verdict.outcome, verdict.because));
@@ -310,7 +310,7 @@ pub(super) fn parse_case(text: &str) -> Result<(String, Value, Option<Caller>, G
     while let Some(word) = words.next_if(|word| word.contains('=') || word.starts_with('{')) {
         arguments.push(word);
     }
-    let arguments = crate::cli::call::parsed(&arguments).map_err(|error| format!("{error:#}"))?;
+    let arguments = crate::cli::call::parsed_for(&tool, &arguments).map_err(|error| format!("{error:#}"))?;
     if !arguments.is_object() {
         return Err("has arguments that are no JSON object".to_owned());
     }

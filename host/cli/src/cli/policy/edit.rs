@@ -16,7 +16,9 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use scorpiox_fs::home::private;
 use scorpiox_policy::document::quote;
-use scorpiox_policy::{DenyRule, File, HostRule, Network, Policy, Verdict, differences};
+use scorpiox_policy::{
+    DenyRule, File, HostRule, Network, NetworkRule, Policy, Verdict, differences, local_entry,
+};
 use scorpiox_shell::{DEFAULT_PROFILE, Shell};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
@@ -274,6 +276,9 @@ pub(super) fn changed(
             return Ok((text, Some(verdict.because)));
         }
         let policy = &shell.operator().loaded()?.policy;
+        if allows && wish.what == Editable::Host {
+            refuse_own_localhost(policy, &wish.profile, subject)?;
+        }
         let mut document: DocumentMut = text.parse().context("policy.toml cannot be read")?;
         let is_changed = if wish.what == Editable::Tool {
             change_tool(&mut document, subject, allows)
@@ -294,6 +299,22 @@ pub(super) fn changed(
         text = next;
     }
     bail!("{subject} needs more than {MAX_CHANGES} changes; `policy why` names them one by one");
+}
+
+/// Fails for a host that is this machine, unless its addresses are open: an entry of `hosts` would not open it.
+fn refuse_own_localhost(policy: &Policy, profile: &str, host: &str) -> Result<()> {
+    let Some(entry) = local_entry(host) else { return Ok(()) };
+    let network = policy.shell.profiles.get(profile).map(|profile| &profile.network.value);
+    let is_loopback = |rule: &NetworkRule| rule.network.addr().is_loopback();
+    if matches!(network, Some(Network::Allowlist { allow_private, .. }) if allow_private.iter().any(is_loopback))
+    {
+        return Ok(());
+    }
+    bail!(
+        "nothing was written: {host} is this machine, and commands have a localhost of their own. To open a service of the \
+         machine to them, write `local = [\"{entry}\"]` into [shell.profile.{profile}] of policy.toml; `hosts` needs \
+         `allow_private` for it, and opens it only to programs that use the proxy"
+    )
 }
 
 /// Returns the shell under the restrictions that hold for this account, with the files that count as read.

@@ -46,7 +46,13 @@ const EXAMPLES: [(Example, &str, &str); 3] = [
 pub(super) fn run(environment: &Environment, example: Option<Example>, print: bool) -> Result<ExitCode> {
     let path = environment.site().own_policy();
     if !print && path.symlink_metadata().is_ok() {
-        bail!("{} exists already; `policy show` shows the policy in use", path.display());
+        let name = example.and_then(|example| example.to_possible_value());
+        let name = name.map_or_else(|| "developer".to_owned(), |name| name.get_name().to_owned());
+        bail!(
+            "{} exists already. `scorpiox-code policy init --example {name} --print` prints the example, to copy from it, \
+             and `scorpiox-code policy show` shows the policy in use",
+            path.display()
+        );
     }
     let example = match example {
         Some(example) => example,

@@ -312,16 +312,24 @@ fn describe_command(judge: &Judge<'_>, shell: &Shell, profile: &Profile, command
 
 fn print(verdict: &Verdict, subject: &str, operator: &Operator) -> ExitCode {
     let word = word(verdict.allowed);
-    let mut shown = Shown::line(&format!("{subject}: {word}: {}", verdict.because));
+    let mut shown = Shown::line(&format!("{subject}: {word}: {}", to_person(&verdict.because)));
     // A line number is useless to a reader without the file, so the rule's text is printed too.
     for (rule, words) in rule_texts(operator).cited(&verdict.because) {
         shown = shown.and(&Shown::line(&format!("  {rule}: {words}")));
     }
     if let Some(line) = &verdict.would_allow {
-        shown = shown.and(&Shown::line(&format!("  to allow it, write in {}: {line}", verdict.file)));
+        let allowing = format!("  to allow it, write in {}: {line}", verdict.file);
+        shown = shown.and(&Shown::line(&to_person(&allowing)));
     }
     terminal::print(&shown);
     if verdict.allowed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Addresses the person at the terminal, whom reasons for models call "the person".
+fn to_person(reason: &str) -> String {
+    reason
+        .replace("the person can run `", "you can run `")
+        .replace("the user's own policy.toml", "your policy.toml")
 }
 
 const fn word(allowed: bool) -> &'static str {

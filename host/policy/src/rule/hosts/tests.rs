@@ -62,6 +62,11 @@ fn a_denial_names_the_entry_that_would_allow() {
         "example.org is not among the allowed hosts; to allow it, the person can run `scorpiox-code policy allow host \
          example.org:8080`"
     );
+    assert_eq!(
+        denied(&[], "localhost", 8080),
+        "localhost is not among the allowed hosts; commands have a localhost of their own. To open a service of the machine, \
+         add `local = [\"127.0.0.1:8080\"]` to [shell.profile.workspace] in the user's own policy.toml"
+    );
     assert!(denied(&["a.b"], "example.org", 443).contains("allow host example.org`"));
     assert!(denied(&[], "[2001:db8::1]", 443).contains("allow host '[2001:db8::1]'`"));
 }
