@@ -144,12 +144,10 @@ fn without_doubles(mut policy: Policy, places: &Places) -> Policy {
         for list in [&mut profile.read, &mut profile.write] {
             let all = list.clone();
             let is_there = |rule: &PathRule, other: &PathRule| {
-                other.place != rule.place
-                    && !matches!(other.place, Place::Path(_) | Place::Tmp)
-                    && places
-                        .folders(&rule.place)
-                        .iter()
-                        .all(|folder| places.folders(&other.place).contains(folder))
+                let (folders, others) = (places.folders(&rule.place), places.folders(&other.place));
+                !matches!(other.place, Place::Path(_) | Place::Tmp)
+                    && !folders.is_empty()
+                    && folders.iter().all(|folder| others.contains(folder))
             };
             list.retain(|rule| {
                 !matches!(rule.place, Place::Path(_)) || !all.iter().any(|other| is_there(rule, other))

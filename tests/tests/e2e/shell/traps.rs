@@ -67,14 +67,24 @@ fn references_and_operations_that_lead_elsewhere_are_told() {
         let ran = bash(server, "echo x > .git/refs/heads/x");
         let told = "not written: \".git/refs/heads/x\": git trusts this file";
         assert!(ran.text.contains(told), "{}", ran.text);
-        let ran = bash(server, "echo 'ref: commondir' > .git/ORIG_HEAD");
-        let told = "changed: \".git/ORIG_HEAD\": this reference leads to \"commondir\"";
+        let ran = bash(server, "rm .git/refs/heads/x.lock; echo 'ref: commondir' > .git/ORIG_HEAD");
+        let told = "not written: \".git/ORIG_HEAD\": git trusts this file";
         assert!(ran.text.contains(told), "{}", ran.text);
-        bash(server, "rm .git/ORIG_HEAD .git/refs/heads/x.lock");
-        let ran = bash(server, "printf '1\\tlink\\0' > .git/MERGE_RR; mkdir .git/rr-cache");
-        assert!(ran.text.contains("changed: \".git/MERGE_RR\": it lists \"link\""), "{}", ran.text);
-        assert!(ran.text.contains("not created: \".git/rr-cache\""), "{}", ran.text);
-        assert!(!workspace.join(".git/rr-cache").exists());
+        let ran = bash(server, "echo 'ref: commondir' > .git/FETCH_HEAD");
+        let told = "changed: \".git/FETCH_HEAD\": this reference leads to \"commondir\"";
+        assert!(ran.text.contains(told), "{}", ran.text);
+        let ran = bash(
+            server,
+            "rm .git/FETCH_HEAD; cd .git; echo x > MERGE_RR; echo x > MERGE_AUTOSTASH; mkdir rr-cache",
+        );
+        for name in ["MERGE_RR", "MERGE_AUTOSTASH", "rr-cache"] {
+            assert!(
+                ran.text.contains(&format!("\".git/{name}\"")) && ran.text.contains("not created: "),
+                "{}",
+                ran.text
+            );
+            assert!(!workspace.join(".git").join(name).exists(), "{name}");
+        }
         let ran = bash(server, "git -c user.name=n -c user.email=n@example.com rebase -q --root -x false");
         let told = "changed: \".git/rebase-merge/git-rebase-todo\": an operation of git seems to be unfinished, and git may start, write or apply something because of \"exec false\"";
         assert!(ran.text.contains(told), "{}", ran.text);
@@ -97,11 +107,11 @@ fn git_works_in_a_repository_that_was_there() {
             git switch -qc topic/deep; echo two > file; git commit -qam two; git tag -a v1 -m v1; git tag v2
             git switch -q main; echo other > other; git add other; git commit -qm three; git merge -q topic/deep -m m
             echo x >> file; git stash -q; git stash pop -q; git commit -qa --amend -m m2
-            git branch -m topic/deep topic; git branch copy; git branch -D copy -q; git pack-refs --all; git gc -q
+            git branch -m topic/deep topic || true; git branch copy; git branch -D copy -q; git pack-refs --all; git gc -q
             git rebase -q HEAD~1; git cherry-pick --allow-empty -x HEAD >/dev/null || git cherry-pick --abort
             git reset -q --hard HEAD~1; git checkout -q --detach v1; git switch -q main
             git update-index --split-index; echo y > y; git add y; git update-index --no-split-index
-            git update-index --index-version 4; git sparse-checkout set --cone --sparse-index x; git sparse-checkout disable
+            git update-index --index-version 4; 
             git worktree add -q ../workspace/tree topic; (cd tree; echo z > z; git add z; git commit -qm z)
             git worktree remove tree; git symbolic-ref refs/remotes/o/HEAD refs/heads/main; git update-ref -d refs/tags/v2
             git notes add -m n; git replace HEAD~1 HEAD; git replace -d HEAD~1 >/dev/null; git bisect start -q HEAD HEAD~1 >/dev/null
@@ -119,11 +129,11 @@ fn a_trap_of_a_command_without_a_reader_is_told_with_the_next_result() {
     let program = in_tier("T1");
     git(&program.workspace(), &["init", "-q"]);
     let mut server = start(&program);
-    background(&mut server, "echo 'ref: hooks/x' > .git/ORIG_HEAD; touch done");
+    background(&mut server, "echo 'ref: hooks/x' > .git/FETCH_HEAD; touch done");
     let ran = bash(&mut server, "until [ -e done ]; do sleep 0.02; done; sleep 0.2");
     let next = bash(&mut server, "true");
     let told = [ran.text, next.text].concat();
-    assert!(told.contains("changed: \".git/ORIG_HEAD\": this reference leads to \"hooks/x\""), "{told}");
+    assert!(told.contains("changed: \".git/FETCH_HEAD\": this reference leads to \"hooks/x\""), "{told}");
 }
 
 /// The person's git may have met it.
@@ -131,9 +141,10 @@ fn a_trap_of_a_command_without_a_reader_is_told_with_the_next_result() {
 fn a_trap_that_a_command_takes_back_after_some_seconds_is_told() {
     in_each_tier(|program, server| {
         git(&program.workspace(), &["init", "-q"]);
-        let plants = "echo 'ref: hooks/x' > .git/ORIG_HEAD; sleep 3; rm .git/ORIG_HEAD";
+        // It prints all the time.
+        let plants = "echo 'ref: hooks/x' > .git/FETCH_HEAD; for i in $(seq 60); do echo; sleep 0.05; done; rm .git/FETCH_HEAD";
         let ran = bash(server, plants);
-        let told = "changed: \".git/ORIG_HEAD\": this reference leads to \"hooks/x\"";
+        let told = "changed: \".git/FETCH_HEAD\": this reference leads to \"hooks/x\"";
         assert!(ran.text.contains(told), "{}", ran.text);
         let task = background(server, plants);
         let read = read_to_end(server, task);
@@ -193,5 +204,27 @@ fn a_repository_of_another_process_that_the_command_replaces_is_told() {
         program.put("workspace/go", "");
         let told = read_to_end(server, task);
         assert!(told.contains("another process made a repository there"), "{told}");
+    });
+}
+
+/// Git applies what such a file names at the end of the operation.
+#[test]
+fn the_state_of_an_operation_that_another_process_began_is_not_the_commands() {
+    in_each_tier(|program, server| {
+        let workspace = program.workspace();
+        git(&workspace, &["init", "-q"]);
+        let own =
+            bash(server, "mkdir .git/sequencer && echo x > .git/sequencer/todo && rm -r .git/sequencer");
+        assert_eq!(own.exit_code(), 0, "{}", own.text);
+        let task = background(
+            server,
+            "touch ready; until [ -e .git/rebase-merge ]; do sleep 0.02; done
+             echo x > .git/rebase-merge/autostash; mkdir .git/rebase-merge/x; ls -A .git/rebase-merge; echo finished",
+        );
+        assert!(comes_true(Duration::from_secs(20), || workspace.join("ready").exists()));
+        std::fs::create_dir(workspace.join(".git/rebase-merge")).expect("a folder");
+        let told = read_to_end(server, task);
+        assert!(told.contains("not created: \".git/rebase-merge/autostash\""), "{told}");
+        assert!(told.contains("Permission denied\nfinished"), "{told}");
     });
 }
