@@ -179,7 +179,10 @@ mod tests {
 
     #[test]
     fn an_output_full_of_complaints_is_bounded() {
-        let many: String = (0..10_000).map(|index| format!("{index}: No such file or directory\n")).collect();
+        let many: String = (0..10_000)
+            .map(|index| format!("{index}: No such file or directory\n"))
+            .collect::<Vec<_>>()
+            .concat();
         let said = of(&[&many, "ENOSPC"]);
         assert_eq!(said.lines(Missing).count(), MAX_LINES);
         assert!(!said.speaks_of(Full));

@@ -101,7 +101,7 @@ impl<T: Tree> Followed<T> {
         if let Some((outcome, reported)) = &self.shell
             && (self.output_ended || reported.elapsed() > LAST_WORDS_TIME)
         {
-            return Ok(Happened::Done(outcome.clone()));
+            return Ok(Happened::Done(Box::new(outcome.clone())));
         }
         if self.shell.is_none() {
             self.see_to_its_end();

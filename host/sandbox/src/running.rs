@@ -68,7 +68,7 @@ impl Running {
         if let Some((outcome, reported)) = &self.outcome
             && (self.output_ended || reported.elapsed() > LAST_WORDS_TIME)
         {
-            return Ok(Happened::Done(outcome.clone()));
+            return Ok(Happened::Done(Box::new(outcome.clone())));
         }
         let (output, control) = self.wait(time, waker).map_err(CellError::helper)?;
         if control && self.outcome.is_none() {

@@ -92,5 +92,5 @@ pub enum Happened<'a> {
     /// The time has elapsed, or the waker fired.
     Nothing,
     /// The command has ended, and all of its output was returned.
-    Done(Outcome),
+    Done(Box<Outcome>),
 }

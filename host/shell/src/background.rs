@@ -139,7 +139,7 @@ struct State {
 #[derive(Debug, Clone)]
 pub enum TaskEnd {
     /// The shell of the task ended.
-    Ended(Outcome),
+    Ended(Box<Outcome>),
     /// The sandbox failed and took the command with it.
     Lost(String),
 }
@@ -529,8 +529,8 @@ impl Task {
                 Ok(Happened::Nothing) => None,
                 Ok(Happened::Done(done)) => {
                     let outcome;
-                    (outcome, moved) = started.judged(done);
-                    Some(TaskEnd::Ended(outcome))
+                    (outcome, moved) = started.judged(*done);
+                    Some(TaskEnd::Ended(Box::new(outcome)))
                 }
                 Err(error) => Some(TaskEnd::Lost(error.to_string())),
             };

@@ -190,7 +190,7 @@ impl Waited {
                     transcript.push(bytes);
                 }
                 Happened::Nothing => {}
-                Happened::Done(outcome) => return Ok(Some(outcome)),
+                Happened::Done(outcome) => return Ok(Some(*outcome)),
             }
             if let Some(tell) = wait.news {
                 told.get_or_insert_with(|| OutputProgress::since(*since)).look(tell, transcript);

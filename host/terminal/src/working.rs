@@ -112,7 +112,7 @@ mod tests {
         log("compiling", &ended, Duration::ZERO, &mut out);
         assert_eq!(String::from_utf8_lossy(&out), "compiling …\n");
         drop(end);
-        log("compiling", &ended, Duration::from_secs(60), &mut out);
+        log("compiling", &ended, Duration::from_mins(1), &mut out);
         assert_eq!(String::from_utf8_lossy(&out), "compiling …\n", "what ends soon is not named");
     }
 

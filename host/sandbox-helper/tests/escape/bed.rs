@@ -411,7 +411,7 @@ pub(crate) fn finish(running: &mut Running) -> Finished {
         match running.next(Some(Duration::from_secs(1)), None) {
             Ok(Happened::Output(bytes)) => text.extend_from_slice(bytes),
             Ok(Happened::Nothing) => {}
-            Ok(Happened::Done(outcome)) => break Some(outcome),
+            Ok(Happened::Done(outcome)) => break Some(*outcome),
             Err(_) => break None,
         }
     };

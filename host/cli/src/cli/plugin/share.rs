@@ -220,11 +220,7 @@ fn newer(
 }
 
 /// Updates all plugins from where they came from, one after the other.
-fn update_from_origins(
-    environment: &Environment,
-    addresses: &Addresses<'_>,
-    said: Said<'_>,
-) -> Result<ExitCode> {
+fn update_from_origins(environment: &Environment, addresses: &Addresses<'_>, said: Said<'_>) -> ExitCode {
     let listed = Listed::of(&environment.site());
     if listed.plugins().is_empty() {
         terminal::print(&Shown::line("No plugin is installed."));
@@ -240,7 +236,7 @@ fn update_from_origins(
         };
         failed |= is_failure(name, outcome);
     }
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 /// Reports the error of one of several updates. Returns `true` if the plugin was not updated.
@@ -258,7 +254,7 @@ fn is_failure(name: &PluginName, outcome: Result<ExitCode>) -> bool {
 /// version where they came from, one after the other.
 fn update_all(environment: &Environment, addresses: &Addresses<'_>, said: Said<'_>) -> Result<ExitCode> {
     if policy(environment)?.plugins.index.is_none() {
-        return update_from_origins(environment, addresses, said);
+        return Ok(update_from_origins(environment, addresses, said));
     }
     let opened = opened(environment, addresses)?;
     let found = opened.newer(Listed::of(&environment.site()).plugins());
