@@ -108,14 +108,14 @@ fn git_works_in_a_repository_that_was_there() {
             git switch -q main; echo other > other; git add other; git commit -qm three; git merge -q topic/deep -m m
             echo x >> file; git stash -q; git stash pop -q; git commit -qa --amend -m m2
             git branch -m topic/deep topic || true; git branch copy; git branch -D copy -q; git pack-refs --all; git gc -q
-            git rebase -q HEAD~1; git cherry-pick --allow-empty -x HEAD >/dev/null || git cherry-pick --abort
+            git rebase -q HEAD~1; git cherry-pick --allow-empty HEAD >/dev/null
             git reset -q --hard HEAD~1; git checkout -q --detach v1; git switch -q main
             git update-index --split-index; echo y > y; git add y; git update-index --no-split-index
             git update-index --index-version 4; 
             git worktree add -q ../workspace/tree topic; (cd tree; echo z > z; git add z; git commit -qm z)
             git worktree remove tree; git symbolic-ref refs/remotes/o/HEAD refs/heads/main; git update-ref -d refs/tags/v2
-            git notes add -m n; git replace HEAD~1 HEAD; git replace -d HEAD~1 >/dev/null; git bisect start -q HEAD HEAD~1 >/dev/null
-            git bisect reset -q; git fsck --no-dangling; git status -s; echo finished"#,
+            git notes add -m n; git replace HEAD~1 HEAD; git replace -d HEAD~1 >/dev/null; git bisect start HEAD HEAD~1 >/dev/null
+            git bisect reset >/dev/null; git fsck --no-dangling; git status -s; echo finished"#,
         );
         assert!(ran.exit_code() == 0 && ran.text.contains("finished\n"), "{}", ran.text);
         assert!(!ran.text.contains("not written"), "{}", ran.text);
@@ -225,6 +225,6 @@ fn the_state_of_an_operation_that_another_process_began_is_not_the_commands() {
         std::fs::create_dir(workspace.join(".git/rebase-merge")).expect("a folder");
         let told = read_to_end(server, task);
         assert!(told.contains("not created: \".git/rebase-merge/autostash\""), "{told}");
-        assert!(told.contains("Permission denied\nfinished"), "{told}");
+        assert!(told.matches("Permission denied").count() == 2 && told.contains("finished"), "{told}");
     });
 }
