@@ -347,7 +347,7 @@ mod tests {
             ("oci://registry.example.com/a@sha512:12", "64 digits"),
             ("oci://me:secret@registry.example.com/a", "no user name"),
             ("oci://registry.example.com?x/a", "the registry is a host"),
-            ("ftp://example.com/a.wasm", "oci:// and https://"),
+            ("ftp://example.com/a.wasm", "it is no address of a plugin; write oci://"),
             ("http://example.com/a.wasm", "write https://"),
             ("https://me:secret@example.com/a.wasm", "user name"),
             ("https://example.com/", "names no file"),

@@ -25,6 +25,12 @@ pub(super) fn is_refused(line: &str) -> bool {
     line.contains(LOCK) && !line.contains(BUSY)
 }
 
+/// Returns the path in such a message.
+pub(super) fn refused(line: &str) -> Option<&str> {
+    let (_, path) = line.split_once(LOCK).filter(|_| is_refused(line))?;
+    Some(path.split(": ").next().unwrap_or(path).trim())
+}
+
 /// Returns sentences about consequences, if git says in these lines that it could not write a configuration.
 pub(super) fn sentences(lines: &[String]) -> Vec<&'static str> {
     if !lines.iter().any(|line| is_refused(line)) {
@@ -46,6 +52,18 @@ pub(super) fn sentences(lines: &[String]) -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_path_is_the_rest_of_the_message() {
+        for (line, expected) in [
+            ("error: could not lock config file .git/config: Permission denied", Some(".git/config")),
+            ("error: could not lock config file a b/config", Some("a b/config")),
+            ("error: could not lock config file .git/config: File exists", None),
+            ("could not read", None),
+        ] {
+            assert_eq!(refused(line), expected, "{line}");
+        }
+    }
 
     #[test]
     fn each_consequence_has_its_sentence() {

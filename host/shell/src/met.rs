@@ -151,7 +151,8 @@ impl Met {
         // The configuration that git could not write has such a sentence, or counts by whatever name.
         let is_told = |line: &&String| !about_git.is_empty() && git_config::is_refused(line);
         let all = named(self.lines.iter().filter(|line| !is_told(line)), workspace);
-        let configurations = named(self.lines.iter().filter(|line| git_config::is_refused(line)), workspace);
+        let configurations = self.lines.iter().filter_map(|line| git_config::refused(line));
+        let configurations: Vec<_> = configurations.map(|path| normalized(&workspace.join(path))).collect();
         // Names that were refused otherwise have notes of their own.
         let read_only = named(self.lines.iter().filter(|line| line.contains(READ_ONLY)), workspace);
         let inside = all.iter().filter(|path| !is_denied(path));

@@ -131,7 +131,7 @@ fn a_pinned_folder_stays_and_may_be_filled() {
             must_fail "exchanged" exchange .git own
             mkdir own/a own/b
             may "exchanged elsewhere" exchange own/a own/b
-            may "filled" write .git/HEAD
+            may "filled" write .git/description
             "#;
         bed.attack(script);
         assert_eq!(bed.at(".git").metadata().expect("a folder").ino(), before);

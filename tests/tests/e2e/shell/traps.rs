@@ -108,11 +108,11 @@ fn git_works_in_a_repository_that_was_there() {
             git switch -q main; echo other > other; git add other; git commit -qm three; git merge -q topic/deep -m m
             echo x >> file; git stash -q; git stash pop -q; git commit -qa --amend -m m2
             git branch -m topic/deep topic || true; git branch copy; git branch -D copy -q; git pack-refs --all; git gc -q
-            git rebase -q HEAD~1; git cherry-pick --allow-empty HEAD >/dev/null
+            git rebase -q HEAD~1; git cherry-pick --allow-empty --keep-redundant-commits HEAD >/dev/null
             git reset -q --hard HEAD~1; git checkout -q --detach v1; git switch -q main
             git update-index --split-index; echo y > y; git add y; git update-index --no-split-index
             git update-index --index-version 4; 
-            git worktree add -q ../workspace/tree topic; (cd tree; echo z > z; git add z; git commit -qm z)
+            git worktree add -q tree topic; (cd tree; echo z > z; git add z; git commit -qm z)
             git worktree remove tree; git symbolic-ref refs/remotes/o/HEAD refs/heads/main; git update-ref -d refs/tags/v2
             git notes add -m n; git replace HEAD~1 HEAD; git replace -d HEAD~1 >/dev/null; git bisect start HEAD HEAD~1 >/dev/null
             git bisect reset >/dev/null; git fsck --no-dangling; git status -s; echo finished"#,

@@ -52,7 +52,8 @@ impl Registry {
 /// Finds the registries, and the reason why npm and pip could not be asked.
 pub(super) fn find(environment: &Environment, home: &Path) -> (Vec<Registry>, Option<String>) {
     let operator = Arc::new(Operator::new(environment.site()));
-    let (mut npm, mut pip, cargo) = (of_npm(home), of_pip(home), of_cargo(home));
+    let around = Around { home, variable: &variable };
+    let (mut npm, mut pip, cargo) = (of_npm(&around), of_pip(&around), of_cargo(&around));
     let mut unasked = None;
     if npm.is_empty() || pip.is_empty() {
         match asked(&operator) {
@@ -113,28 +114,40 @@ fn host_of(url: &str) -> Option<String> {
     HostRules::entry(&host, port)
 }
 
+/// Places in which tools look for their files.
+struct Around<'a> {
+    home: &'a Path,
+    /// Looks up an environment variable. Returns `None` if it is not set.
+    variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Around<'_> {
+    fn path(&self, variable: &str) -> Option<PathBuf> {
+        (self.variable)(variable).map(PathBuf::from)
+    }
+}
+
 /// Returns the URLs that npm's files name.
-fn of_npm(home: &Path) -> Vec<String> {
-    let own = variable("NPM_CONFIG_USERCONFIG").unwrap_or_else(|| home.join(".npmrc"));
+fn of_npm(around: &Around<'_>) -> Vec<String> {
+    let own = around.path("NPM_CONFIG_USERCONFIG").unwrap_or_else(|| around.home.join(".npmrc"));
     let lines = assignments(&read(&own));
     let is_registry = |key: &str| key == "registry" || key.ends_with(":registry");
     lines.into_iter().filter(|(key, _)| is_registry(key)).map(|(_, value)| value).collect()
 }
 
 /// Returns the URLs that pip's variables and files name.
-fn of_pip(home: &Path) -> Vec<String> {
-    let config = variable("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
+fn of_pip(around: &Around<'_>) -> Vec<String> {
+    let config = around.path("XDG_CONFIG_HOME").unwrap_or_else(|| around.home.join(".config"));
     let files = [
-        variable("PIP_CONFIG_FILE"),
+        around.path("PIP_CONFIG_FILE"),
         Some(config.join("pip").join("pip.conf")),
-        Some(home.join(".pip").join("pip.conf")),
+        Some(around.home.join(".pip").join("pip.conf")),
         Some(PathBuf::from("/etc/pip.conf")),
     ];
     let lines = files.iter().flatten().flat_map(|file| assignments(&read(file)));
     let is_index = |key: &str| matches!(key.replace('_', "-").as_str(), "index-url" | "extra-index-url");
     let named = lines.filter(|(key, _)| is_index(key)).map(|(_, value)| value);
-    let variables =
-        ["PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"].into_iter().filter_map(|name| env::var(name).ok());
+    let variables = ["PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"].into_iter().filter_map(around.variable);
     // A value can name several.
     variables
         .chain(named)
@@ -143,8 +156,8 @@ fn of_pip(home: &Path) -> Vec<String> {
 }
 
 /// Returns the URLs of cargo's settings, and of the registries that it has used.
-fn of_cargo(home: &Path) -> Vec<String> {
-    let folder = variable("CARGO_HOME").unwrap_or_else(|| home.join(".cargo"));
+fn of_cargo(around: &Around<'_>) -> Vec<String> {
+    let folder = around.path("CARGO_HOME").unwrap_or_else(|| around.home.join(".cargo"));
     let mut urls = Vec::new();
     for name in ["config.toml", "config"] {
         let lines = assignments(&read(&folder.join(name)));
@@ -174,7 +187,7 @@ fn asked(operator: &Arc<Operator>) -> Result<(Vec<String>, Vec<String>), String>
             "cd /tmp || exit 1\n\
              echo {MARK}npm $(command -v npm >/dev/null && npm config get registry 2>/dev/null)\n\
              for pip in pip3 pip; do command -v $pip >/dev/null && break; done\n\
-             echo {MARK}pip $($pip install --help 2>/dev/null | tr -d '\\n' | grep -o 'default https*://[^) ]*')\n"
+             echo {MARK}pip $($pip install --help 2>/dev/null | tr -d '\\n' | grep -o 'default *https*://[^) ]*')\n"
         ),
         run_as: As::Client { read_only: true },
         timeout: Some(ASK_TIME),
@@ -214,8 +227,8 @@ fn read(path: &Path) -> String {
     if is_small { fs::read_to_string(path).unwrap_or_default() } else { String::new() }
 }
 
-fn variable(name: &str) -> Option<PathBuf> {
-    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 #[cfg(test)]
@@ -260,13 +273,14 @@ mod tests {
             ".cargo/registry/index/index.example.com-0123456789abcdef/config.json",
             "{\"dl\": \"https://dl.example.com/crates\"}",
         );
-        assert_eq!(of_npm(folder.path()), ["https://npm.example.com/", "https://a.example.com"]);
-        assert!(of_pip(folder.path()).contains(&"https://pip.example.com/simple".to_owned()));
+        let around = Around { home: folder.path(), variable: &|_| None };
+        assert_eq!(of_npm(&around), ["https://npm.example.com/", "https://a.example.com"]);
+        assert!(of_pip(&around).contains(&"https://pip.example.com/simple".to_owned()));
         let cargo = [
             "sparse+https://cargo.example.com/",
             "https://index.example.com/",
             "https://dl.example.com/crates",
         ];
-        assert_eq!(of_cargo(folder.path()), cargo);
+        assert_eq!(of_cargo(&around), cargo);
     }
 }

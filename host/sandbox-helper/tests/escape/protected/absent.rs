@@ -210,7 +210,7 @@ fn a_folder_that_moves_takes_no_absent_name_along() {
             must_fail "exchanged" exchange repository own
             must_fail "moved inside" move repository/.git repository/git
             must_fail "a file in it" overwrite repository/.git/hooks/pre-commit
-            may "another file in it" overwrite repository/.git/index
+            may "another file in it" overwrite repository/.git/description
             "#,
         );
         assert_gone(&absent);
