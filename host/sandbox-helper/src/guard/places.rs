@@ -323,8 +323,11 @@ impl Places {
         if made == Made::Folder && name.starts_with(MIGRATION) && self.used(&spot.folder, None)?.is_some() {
             return Ok(Ruling::Protected(folder.path.join(spot.bare())));
         }
+        if self.absent.is_lock(&folder.path, name) {
+            // The result names the file that it becomes.
+            return Ok(Ruling::Protected(folder.path.join(spot.bare()).with_extension("")));
+        }
         let stays = self.frozen.hold((&folder.path, folder.about.identity), name)
-            || self.absent.is_lock(&folder.path, name)
             || made != Made::Folder && self.frozen.lie_below(&folder.path, name);
         if stays {
             return Ok(Ruling::Kept);

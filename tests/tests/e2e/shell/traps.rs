@@ -85,6 +85,9 @@ fn references_and_operations_that_lead_elsewhere_are_told() {
             );
             assert!(!workspace.join(".git").join(name).exists(), "{name}");
         }
+        let ran = bash(server, "git checkout -q -b other HEAD~1; echo x > file; git merge --autostash -");
+        assert!(ran.text.contains("not created: \".git/MERGE_AUTOSTASH\""), "{}", ran.text);
+        bash(server, "git checkout -q -f -");
         let ran = bash(server, "git -c user.name=n -c user.email=n@example.com rebase -q --root -x false");
         let told = "changed: \".git/rebase-merge/git-rebase-todo\": an operation of git seems to be unfinished, and git may start, write or apply something because of \"exec false\"";
         assert!(ran.text.contains(told), "{}", ran.text);
