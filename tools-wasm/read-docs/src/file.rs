@@ -150,7 +150,7 @@ pub(crate) fn load(
         }
         // A model that edits the file later needs its text unchanged.
         Kind::Markdown | Kind::Json if ask.format != Format::Html => {
-            unchanged(kind, body, &content_type, (&url, ask.format))?
+            unchanged(kind, &body, &content_type, (&url, ask.format))?
         }
         kind => {
             let header = by_extension(&path);
@@ -175,11 +175,11 @@ pub(crate) fn load(
 /// Reads a text as it is in the file. Notebooks and descriptions of APIs are documents.
 fn unchanged(
     kind: Kind,
-    body: Vec<u8>,
+    body: &[u8],
     content_type: &str,
     (url, format): (&Url, Format),
 ) -> Result<Read, Failure> {
-    let text = charset::decode(&body, "", Markup::None, url)?.into_owned();
+    let text = charset::decode(body, "", Markup::None, url)?.into_owned();
     let source = kinds::Source { header: "", content_type, url, format };
     Ok(match kind {
         Kind::Markdown => {
