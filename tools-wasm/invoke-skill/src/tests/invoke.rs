@@ -190,7 +190,7 @@ fn an_unknown_name_is_answered_with_known_ones() {
     );
     assert_eq!(
         not_found(&few, "c"),
-        "There is no skill \"c\". The folder /skills/c is not used: SKILL.md has no front matter: its first line must be \"---\". Installed: a, b."
+        "There is no skill \"c\". The folder /skills/c is not used: SKILL.md has no front matter: its first line must be \"---\". Installed: a, b, hello."
     );
     let many = (0..30).fold(Folders::default(), |all, n| all.skill(&format!("skill-{n}"), "d", ""));
     let text = not_found(&many.skill("brainstorming", "d", ""), "brainstorm");

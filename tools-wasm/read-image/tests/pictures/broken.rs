@@ -29,7 +29,7 @@ fn refused_soon(bytes: Vec<u8>) -> String {
 fn files_that_are_no_images_are_named() {
     for (bytes, what) in [
         (&b""[..], "The file is empty (0 bytes)."),
-        (b"%PDF-1.7\n", "looks like a PDF document. Supported are PNG,"),
+        (b"%PDF-1.7\n", "looks like a PDF document, which ReadDocs reads. Supported are PNG,"),
         (b"just words\n", "looks like text. Supported are PNG,"),
         (b"\0\0\0\x1cftypheic\0\0\0\0", "looks like a HEIC image."),
     ] {
