@@ -19,7 +19,7 @@ const OFFERS: [(&str, &str); 2] = [
     ("always", "Approve it for this caller in all workspaces, until it is revoked"),
 ];
 
-/// What happened to an answer, as the page says it.
+/// Outcome of an answer, as the page says it.
 #[derive(Default)]
 pub(crate) struct Said {
     pub(crate) done: Option<String>,

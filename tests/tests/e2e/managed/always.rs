@@ -5,20 +5,11 @@ use std::fs;
 use scorpiox_tests::{Program, Started};
 use serde_json::json;
 
+use super::approvals::approver;
 use super::told;
 use crate::audit::lines;
 
 const COMMAND: &str = "echo git push >> ran";
-
-/// Makes the key of an approver, and returns the path of the secret key and the lines for the policy.
-fn approver(program: &Program, name: &str) -> (String, String) {
-    let (status, _, said) = program.run(&["plugin", "keygen", name, "--no-password"]);
-    assert!(status.success(), "{said}");
-    let file = |suffix: &str| program.workspace().join(format!("{name}.{suffix}"));
-    let public = fs::read_to_string(file("pub")).expect("a key");
-    let line = public.lines().nth(1).expect("a key").to_owned();
-    (file("key").display().to_string(), format!("[approvers.{name}]\nkey = \"{line}\"\n"))
-}
 
 fn rule(remember: &str) -> String {
     format!(

@@ -20,7 +20,7 @@ fn program(policy: &str) -> Program {
 }
 
 /// Makes the key of an approver, and returns the path of the secret key and the lines for the policy.
-fn approver(program: &Program, name: &str) -> (String, String) {
+pub(super) fn approver(program: &Program, name: &str) -> (String, String) {
     let (status, _, said) = program.run(&["plugin", "keygen", name, "--no-password"]);
     assert!(status.success(), "{said}");
     let file = |suffix: &str| program.workspace().join(format!("{name}.{suffix}"));
