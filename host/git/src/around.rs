@@ -97,13 +97,26 @@ mod tests {
             let whole = Around { tree: bed.at("main"), repository: main.clone() };
             assert_eq!(all, Some(whole), "the whole tree is seen");
             let files = around(&bed.at("main/pkg/x"), None, Path::is_file);
-            assert_eq!(files.is_some(), version == "3", "version {version}");
+            assert!(files.is_some(), "version {version}");
         }
         git(&["update-index", "--index-version", "2"]);
         git(&["update-index", "--split-index"]);
         assert_eq!(around(&bed.at("main/pkg/x"), None, Path::is_file), None, "the rest is in another file");
         std::fs::write(bed.at("main/.git/index"), b"DIRC\0\0\0\x02\0\0\0\x01").unwrap();
         assert_eq!(around(&bed.at("main/pkg/x"), None, Path::is_file), None, "it is damaged");
+    }
+
+    #[test]
+    fn longer_object_names_are_read() {
+        let bed = Bed::with(&["main/pkg/x"]);
+        let git = |words: &[&str]| git(&bed.at("main"), words);
+        git(&["init", "-q", "--object-format=sha256"]);
+        for name in ["pkg/x/a", "pkg/x/a long name, so that entries have several sizes", "pkg/xy"] {
+            bed.put(format!("main/{name}"), name);
+        }
+        git(&["add", "-A"]);
+        assert_eq!(around(&bed.at("main/pkg/x"), None, |_| false), None, "another file is tracked");
+        assert!(around(&bed.at("main/pkg/x"), None, Path::is_file).is_some());
     }
 
     #[test]

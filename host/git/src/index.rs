@@ -1,134 +1,190 @@
-//! Reads the index of a work tree: the files that it tracks, and by their inodes, if it belongs to the tree.
+//! Reads an index as git does: the versions 2 to 4, with object names of SHA-1 and SHA-256.
 
-use std::ffi::OsStr;
-use std::fs::Metadata;
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+pub(crate) mod judge;
+mod tracked;
 
-use crate::read;
+pub(crate) use tracked::{knows, tracked};
 
-/// Maximum number of bytes read from the start of an index.
-const MAX_BYTES: u64 = 64 << 10;
-/// Maximum size of an index to read completely, in bytes.
-const MAX_WHOLE_BYTES: u64 = 4 << 20;
-/// Maximum number of entries to compare.
-const MAX_ENTRIES: usize = 100;
-/// Size of the header, in bytes.
+/// Maximum length of a path, in bytes, as systems have it. An index with a longer one counts as unreadable.
+const MAX_PATH: usize = 4096;
+/// Size of the header, in bytes: signature, version, and number of entries.
 const HEADER: usize = 12;
-/// Size of an entry before its path, in bytes, with object names of 20 bytes.
-const ENTRY: usize = 62;
-/// Size of the checksum at the end, in bytes.
-const CHECKSUM: usize = 20;
+/// Size of the metadata at the beginning of an entry, in bytes, before the object name and the flags.
+const METADATA: usize = 40;
+/// Size of the flags, in bytes.
+const FLAGS: usize = 2;
 /// Flag of an entry that has two more bytes of flags.
 const IS_EXTENDED: u16 = 0x4000;
+/// Bits of the flags with the length of a path. If all are set, a zero byte ends the path.
+const LENGTH: u16 = 0x0fff;
+/// Sizes of object names, in bytes: SHA-1 and SHA-256. Which one applies depends on the repository.
+const HASHES: [usize; 2] = [20, 32];
+/// Size of a number, in bytes.
+const WORD: usize = 4;
+/// Size of the header of an extension, in bytes: name and length.
+const EXTENSION: usize = 8;
 
-/// Returns `true` if an index was written for this work tree: one of its first entries has the inode, size
-/// and times of the corresponding file, and this file has no other name. Moving or hard-linking a file
-/// changes its `ctime`, which no program can set.
-pub(crate) fn knows(index: &Path, tree: &Path) -> bool {
-    let Some(text) = read::text(index, MAX_BYTES) else { return false };
-    let Some(mut rest) = text.bytes.strip_prefix(b"DIRC").and_then(|rest| rest.get(HEADER - 4..)) else {
-        return false;
-    };
-    // Later versions compress paths relative to their predecessors.
-    if !matches!(word(&text.bytes, 4), Some(2 | 3)) {
-        return false;
+/// Entry of an index.
+struct Entry<'a> {
+    /// Times, numbers and size of the file, as git found them.
+    metadata: &'a [u8],
+    /// Empty if the entry replaces one of a shared index.
+    path: &'a [u8],
+}
+
+/// Extensions of an index that was read to its end.
+struct Extensions {
+    /// `true` if each tracked file has an entry: none are in a shared index, or stand for folders.
+    has_all_entries: bool,
+}
+
+/// Entries of an index, one after the other.
+struct Entries<'a> {
+    /// The index without its checksum.
+    body: &'a [u8],
+    /// Position of the next entry.
+    at: usize,
+    /// Number of all entries, and of those that were not read.
+    count: u32,
+    left: u32,
+    hash: usize,
+    /// `true` if paths leave out what they share with their predecessors.
+    is_compressed: bool,
+    /// Path of the last entry.
+    path: Vec<u8>,
+    /// Positions of the entries, and `true` for each path that shares nothing.
+    starts: Vec<(usize, bool)>,
+}
+
+impl<'a> Entries<'a> {
+    /// Returns the entries of a complete index. Returns `None` if the header is not that of an index.
+    fn of(bytes: &'a [u8], hash: usize) -> Option<Self> {
+        Self::of_start(bytes.get(..bytes.len().checked_sub(hash)?)?, hash)
     }
-    for _ in 0..MAX_ENTRIES {
-        let Some(head) = rest.get(..ENTRY) else { return false };
-        let flags = u16::from_be_bytes([head[ENTRY - 2], head[ENTRY - 1]]);
-        let begin = ENTRY + if flags & IS_EXTENDED == 0 { 0 } else { 2 };
-        let Some(length) = rest.get(begin..).and_then(|path| path.iter().position(|byte| *byte == 0)) else {
-            return false;
+
+    /// Returns the entries at the start of an index, of which the end is missing.
+    fn of_start(body: &'a [u8], hash: usize) -> Option<Self> {
+        let mut rest = body.strip_prefix(b"DIRC")?;
+        let (version, count) = (take_word(&mut rest)?, take_word(&mut rest)?);
+        let is_compressed = match version {
+            2 | 3 => false,
+            4 => true,
+            _ => return None,
         };
-        let name = &rest[begin..begin + length];
-        // Only files directly in the tree count: a folder can be moved from elsewhere without changing the
-        // files in it.
-        if !name.contains(&b'/') {
-            let found = tree.join(OsStr::from_bytes(name)).symlink_metadata();
-            if found.is_ok_and(|found| found.is_file() && found.nlink() == 1 && is_noted(head, &found)) {
-                return true;
-            }
-        }
-        // Entries begin at multiples of eight bytes, with at least one zero byte between them.
-        let Some(next) = rest.get((begin + length) / 8 * 8 + 8..) else { return false };
-        rest = next;
+        let (path, starts) = (Vec::new(), Vec::new());
+        Some(Self { body, at: HEADER, count, left: count, hash, is_compressed, path, starts })
     }
-    false
-}
 
-/// Returns `true` if `is_fine` returns `true` for the path of each tracked file, relative to the tree. An index
-/// that is too large, damaged, of another version, or needs an extension such as another index is not fine.
-pub(crate) fn tracked(index: &Path, is_fine: impl FnMut(&Path) -> bool) -> bool {
-    all_tracked(index, is_fine).unwrap_or(false)
-}
-
-fn all_tracked(index: &Path, mut is_fine: impl FnMut(&Path) -> bool) -> Option<bool> {
-    let found = index.symlink_metadata().ok()?;
-    if !found.is_file() || found.len() > MAX_WHOLE_BYTES {
-        return None;
-    }
-    let mut file = BufReader::new(read::open(index).ok()?.take(MAX_WHOLE_BYTES));
-    let mut header = [0; HEADER];
-    file.read_exact(&mut header).ok()?;
-    if !header.starts_with(b"DIRC") || !matches!(word(&header, 4), Some(2 | 3)) {
-        return None;
-    }
-    for _ in 0..word(&header, 8)? {
-        let mut head = [0; ENTRY];
-        file.read_exact(&mut head).ok()?;
-        let flags = u16::from_be_bytes([head[ENTRY - 2], head[ENTRY - 1]]);
-        let mut begin = ENTRY;
+    /// Returns the next entry, or `Some(None)` after the last one. Returns `None` if git would reject the index.
+    fn next(&mut self) -> Option<Option<Entry<'_>>> {
+        let Some(left) = self.left.checked_sub(1) else { return Some(None) };
+        self.left = left;
+        let entry = self.body.get(self.at..)?;
+        let mut begin = METADATA + self.hash + FLAGS;
+        let flags = entry.get(begin - FLAGS..begin)?;
+        let flags = u16::from_be_bytes([flags[0], flags[1]]);
         if flags & IS_EXTENDED != 0 {
-            file.read_exact(&mut [0; 2]).ok()?;
-            begin += 2;
+            begin += FLAGS;
         }
-        let mut path = Vec::new();
-        file.read_until(0, &mut path).ok()?;
-        if path.pop() != Some(0) || path.is_empty() {
+        let mut rest = entry.get(begin..)?;
+        let shared = if self.is_compressed {
+            let before = rest.len();
+            let removed = take_varint(&mut rest)?;
+            begin += before - rest.len();
+            self.path.len().checked_sub(removed)?
+        } else {
+            0
+        };
+        self.starts.push((self.at, shared == 0));
+        self.path.truncate(shared);
+        // The flags have the length of the whole path.
+        let length = match flags & LENGTH {
+            LENGTH => rest.iter().position(|byte| *byte == 0)?,
+            length => usize::from(length).checked_sub(shared)?,
+        };
+        let added = rest.get(..length)?;
+        // Git takes the path for a text that ends with a zero byte.
+        if added.contains(&0) {
             return None;
         }
-        if !is_fine(Path::new(OsStr::from_bytes(&path))) {
-            return Some(false);
+        self.path.extend_from_slice(added);
+        if self.path.len() > MAX_PATH {
+            return None;
         }
-        // One of the zero bytes after the path has been read.
-        let padding = (begin + path.len()) / 8 * 8 + 8 - (begin + path.len()) - 1;
-        file.read_exact(&mut [0; 8][..padding]).ok()?;
-    }
-    let mut rest = Vec::new();
-    file.read_to_end(&mut rest).ok()?;
-    Some(are_optional(&rest))
-}
-
-/// Returns `true` if git may ignore all extensions between the entries and the checksum of an index. Those whose
-/// names begin with a small letter change the meaning of the entries.
-fn are_optional(mut rest: &[u8]) -> bool {
-    while rest.len() > CHECKSUM {
-        let Some(length) = word(rest, 4).and_then(|length| usize::try_from(length).ok()) else {
-            return false;
-        };
-        let Some(next) = rest.get(8..).and_then(|rest| rest.get(length..)) else { return false };
-        if !rest[0].is_ascii_uppercase() {
-            return false;
+        // Without compression, entries begin at multiples of eight bytes, with at least one zero byte between them.
+        self.at += if self.is_compressed { begin + length + 1 } else { (begin + length) / 8 * 8 + 8 };
+        if self.at > self.body.len() {
+            return None;
         }
-        rest = next;
+        Some(Some(Entry { metadata: entry.get(..METADATA)?, path: &self.path }))
     }
-    rest.len() == CHECKSUM
+
+    /// Checks the extensions after the entries, all of which were read. Two extensions say where the entries and the
+    /// extensions begin, for several threads: they must agree with that. Returns `None` if git would reject the index, or
+    /// could read it in another way.
+    fn extensions(self) -> Option<Extensions> {
+        let mut rest = self.body.get(self.at..)?;
+        let (mut is_last_end, mut has_all_entries) = (false, true);
+        while !rest.is_empty() {
+            let (name, length) = (rest.get(..4)?, usize::try_from(word(rest.get(4..)?)?).ok()?);
+            let content = rest.get(EXTENSION..)?.get(..length)?;
+            match name {
+                b"EOIE" if usize::try_from(word(content)?).ok()? != self.at => return None,
+                b"IEOT" => self.blocks(content)?,
+                b"link" | b"sdir" => has_all_entries = false,
+                b"EOIE" | b"FSMN" | b"REUC" | b"TREE" | b"UNTR" => {}
+                // Git would look for the end of the entries in the content of another one.
+                _ => return None,
+            }
+            // Git looks for this one at the end of the file, whatever it is a part of there.
+            is_last_end = name == b"EOIE" && length == WORD + self.hash;
+            rest = rest.get(EXTENSION + length..)?;
+        }
+        let end = self.body.len().checked_sub(EXTENSION + WORD + self.hash);
+        let seems_end = end.and_then(|end| self.body.get(end..end + 4)) == Some(b"EOIE");
+        (seems_end == is_last_end).then_some(Extensions { has_all_entries })
+    }
+
+    /// Checks the positions from which several threads read entries: each with a number of entries.
+    fn blocks(&self, content: &[u8]) -> Option<()> {
+        let mut rest = content;
+        let _version = take_word(&mut rest)?;
+        let mut first = 0_u32;
+        while !rest.is_empty() {
+            let (at, number) = (usize::try_from(take_word(&mut rest)?).ok()?, take_word(&mut rest)?);
+            let start = self.starts.get(usize::try_from(first).ok()?)?;
+            if *start != (at, true) {
+                return None;
+            }
+            first = first.checked_add(number)?;
+        }
+        (first == self.count).then_some(())
+    }
 }
 
-fn is_noted(entry: &[u8], found: &Metadata) -> bool {
-    let low = |number: u64| Some(u32::try_from(number & u64::from(u32::MAX)).unwrap_or(0));
-    found.ino() != 0
-        && word(entry, 0) == low(found.ctime().cast_unsigned())
-        && word(entry, 4) == low(found.ctime_nsec().cast_unsigned())
-        && word(entry, 8) == low(found.mtime().cast_unsigned())
-        && word(entry, 12) == low(found.mtime_nsec().cast_unsigned())
-        && word(entry, 20) == low(found.ino())
-        && word(entry, 36) == low(found.len())
+fn word(bytes: &[u8]) -> Option<u32> {
+    bytes.first_chunk().copied().map(u32::from_be_bytes)
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..at + 4)?.try_into().ok().map(u32::from_be_bytes)
+fn take_word(bytes: &mut &[u8]) -> Option<u32> {
+    let word = word(bytes)?;
+    *bytes = bytes.get(4..)?;
+    Some(word)
+}
+
+/// Takes a number of seven bits a byte, as git writes it: each further byte begins one higher.
+fn take_varint(bytes: &mut &[u8]) -> Option<usize> {
+    let mut number = 0_usize;
+    for position in 0.. {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        if position > 0 {
+            number = number.checked_add(1)?;
+        }
+        number = number.checked_mul(128)?.checked_add(usize::from(byte & 0x7f))?;
+        if byte & 0x80 == 0 {
+            break;
+        }
+    }
+    Some(number)
 }

@@ -25,7 +25,6 @@ mod hidden;
 mod identity;
 #[cfg(unix)]
 mod index;
-mod index_paths;
 mod leads;
 mod names;
 mod obeyed;

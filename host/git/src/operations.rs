@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::index_paths::{Judged, judge_bytes};
+use crate::index::judge::{Judged, judge_bytes};
 use crate::parse::parse;
 
 /// Returns the part of a file because of which it is not harmless; takes its name and its content.

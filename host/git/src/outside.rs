@@ -143,6 +143,8 @@ mod tests {
         assert_eq!(outside(&bed.at("tree")), Some(bed.at("repository")));
         std::fs::remove_file(bed.at("tree/a")).unwrap();
         assert_eq!(outside(&bed.at("tree")), Some(bed.at("repository")), "another one is there");
+        git(&["update-index", "--index-version", "4"]);
+        assert_eq!(outside(&bed.at("tree")), Some(bed.at("repository")), "paths are compressed");
         for name in ["a", "b", "sub/c"] {
             bed.put(format!("other/{name}"), name);
         }

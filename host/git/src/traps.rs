@@ -14,7 +14,7 @@ use std::time::{Instant, SystemTime};
 
 use scorpiox_fs::{FINE_STEP, Stamp};
 
-use crate::index_paths::{self, Judged, judge};
+use crate::index::judge::{self, Judged, judge};
 use crate::operations::{Judge, OPERATIONS};
 use crate::read;
 use crate::shared::CLOCK_TICK;
@@ -140,7 +140,7 @@ impl Replaced {
     /// Maximum size of such a file in bytes.
     pub const fn max_bytes(self) -> u64 {
         match self {
-            Self::Index => index_paths::MAX_BYTES,
+            Self::Index => judge::MAX_BYTES,
             Self::Reference => MAX_REFERENCE_BYTES,
         }
     }
@@ -159,7 +159,7 @@ impl Replaced {
     /// would not write, and for one that is not judged `until` then.
     pub fn trap(self, bytes: &[u8], until: Instant) -> Option<String> {
         let text = match self {
-            Self::Index => match index_paths::judge_bytes(bytes, until) {
+            Self::Index => match judge::judge_bytes(bytes, until) {
                 Judged::Plain => return None,
                 Judged::Names(refused) => refused,
                 Judged::Unreadable => Vec::new(),

@@ -159,7 +159,7 @@ impl<'a> Supervisor<'a> {
             names,
             full: self.cell.map(full).unwrap_or_default(),
         };
-        let _ = packet::send(self.control.as_fd(), &Event::Done(outcome), &[]);
+        report(self.control, outcome);
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -351,6 +351,17 @@ fn read_status(status: WaitStatus) -> Status {
         (Some(code), _) => Status::Code(code),
         (None, Some(signal)) => Status::Signal(signal),
         (None, None) => Status::Signal(Signal::KILL.as_raw()),
+    }
+}
+
+/// Reports the outcome of a command. It is long if the command left many repositories behind.
+fn report(control: &OwnedFd, outcome: Outcome) {
+    let done = Event::Done(outcome);
+    if packet::send(control.as_fd(), &done, &[]).is_err()
+        && let Event::Done(outcome) = &done
+        && let Ok(file) = packet::to_file(outcome)
+    {
+        let _ = packet::send(control.as_fd(), &Event::DoneAtLength, &[file.as_fd()]);
     }
 }
 

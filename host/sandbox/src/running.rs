@@ -43,7 +43,9 @@ impl Running {
                 (Event::Started, _) => return Ok(()),
                 (Event::Listening(kinds), fds) => self.listeners = Listeners::of(&kinds, fds),
                 (Event::Failed(fault), _) => return Err(fault.into()),
-                (Event::Done(_), _) => return Err(CellError::helper("an unexpected report")),
+                (Event::Done(_) | Event::DoneAtLength, _) => {
+                    return Err(CellError::helper("an unexpected report"));
+                }
             }
         }
     }
@@ -114,10 +116,12 @@ impl Running {
 
     fn report(&self) -> Result<Outcome, CellError> {
         let received = packet::receive(self.control.as_fd(), true).map_err(CellError::helper)?;
-        match received.ok_or(CellError::Gone)?.0 {
-            Event::Done(outcome) => Ok(outcome),
-            Event::Failed(fault) => Err(fault.into()),
-            Event::Started | Event::Listening(_) => Err(CellError::helper("an unexpected report")),
+        let (event, fds) = received.ok_or(CellError::Gone)?;
+        match (event, fds.into_iter().next()) {
+            (Event::Done(outcome), _) => Ok(outcome),
+            (Event::DoneAtLength, Some(file)) => packet::from_file(file).map_err(CellError::helper),
+            (Event::Failed(fault), _) => Err(fault.into()),
+            _ => Err(CellError::helper("an unexpected report")),
         }
     }
 

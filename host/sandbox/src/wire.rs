@@ -550,6 +550,8 @@ pub enum Event {
     Failed(Fault),
     /// The command has ended, and none of its processes is left.
     Done(Outcome),
+    /// Like [`Event::Done`]. The outcome does not fit into a message: it is in a memory file, the only descriptor.
+    DoneAtLength,
 }
 
 /// Messages from the host to the supervisor of a command.

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::*;
-use crate::index_paths::is_refused;
+use crate::index::judge::is_refused;
 
 fn git(folder: &Path, words: &[&str]) {
     let _alone = crate::STARTS.write().unwrap();

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 use std::io;
+use std::ops::Bound;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -43,6 +44,8 @@ struct Things {
     met: HashSet<Unique>,
     /// Files that do not fit into `held`, by path.
     remembered: BTreeMap<PathBuf, Unique>,
+    /// Last path in `remembered` that [`Came::some_remembered`] looked at.
+    looked_at: Option<PathBuf>,
     /// Paths of files that disappeared before they could be opened.
     missed: Vec<PathBuf>,
     /// Number of further files that nothing else is known of.
@@ -141,6 +144,28 @@ impl Came {
                 Place::At(path) => show(thing, path),
                 Place::Gone => {}
                 Place::Lost => show(thing, place.clone()),
+            }
+        }
+    }
+
+    /// Passes files that are known by path only, and are there, to `show`: the next ones in turn, at most `most` of them.
+    pub(super) fn some_remembered(&self, most: usize, mut show: impl FnMut(&OwnedFd, PathBuf)) {
+        let mut things = self.0.borrow_mut();
+        let after = things.looked_at.take().map_or(Bound::Unbounded, Bound::Excluded);
+        let next: Vec<(PathBuf, Unique)> = (things.remembered)
+            .range((after, Bound::Unbounded))
+            .take(most)
+            .map(|(path, key)| (path.clone(), *key))
+            .collect();
+        // After the last path, the first comes next.
+        things.looked_at = next.last().filter(|_| next.len() == most).map(|(path, _)| path.clone());
+        drop(things);
+        let mut walk = reach::Walk::default();
+        for (path, key) in next {
+            if let Ok(thing) = walk.open(&path)
+                && About::folder(&thing).is_ok_and(|about| about.unique() == key)
+            {
+                show(&thing, path);
             }
         }
     }
@@ -320,6 +345,27 @@ mod tests {
             fs::remove_dir(root.join("a")).expect("removes");
         }
         assert_eq!(found(&came), (Vec::new(), Lost::default()));
+    }
+
+    #[test]
+    fn what_finds_no_room_is_looked_at_in_turn() {
+        let (_folder, root) = bed();
+        let came = Came::holding(1);
+        for name in ["0", "a", "b", "c", "d", "e"] {
+            fs::create_dir(root.join(name)).expect("a folder");
+            came.add(&Spot::of(&root.join(name)));
+        }
+        fs::rename(root.join("c"), root.join("elsewhere")).expect("moves");
+        let look = || {
+            let mut paths = Vec::new();
+            came.some_remembered(2, |_, path| paths.push(path));
+            paths
+        };
+        let paths = |names: &[&str]| names.iter().map(|name| root.join(name)).collect::<Vec<_>>();
+        assert_eq!(
+            [look(), look(), look(), look()],
+            [paths(&["a", "b"]), paths(&["d"]), paths(&["e"]), paths(&["a", "b"])]
+        );
     }
 
     #[test]

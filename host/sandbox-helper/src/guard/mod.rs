@@ -45,7 +45,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use scorpiox_sandbox::{CellSpec, CommandSpec, Fault, Grounds, Moves, Names, RawPath, Repository};
+use scorpiox_sandbox::{CellSpec, CommandSpec, Fault, Moves, Names, RawPath, Repository};
 use scorpiox_sys::linux::questions::{Answer, Ask, Question};
 use scorpiox_sys::linux::reach;
 use scorpiox_sys::linux::shared_set::SharedSet;
@@ -59,16 +59,16 @@ pub use self::opened::Pipe;
 use self::places::{Places, Ruling};
 pub use self::places::{guarded_roots, writable_roots};
 use self::replaced::AllPrevented;
+use self::repositories::Found;
 use self::umask::Umasks;
 
 /// Maximum number of reported paths of a kind, and their total size in bytes.
 const MAX_TOLD: usize = 8;
 const MAX_TOLD_BYTES: usize = 2500;
-/// The same limits for repositories, equal to the number of repositories that are followed. Whether a
-/// repository starts programs is only known after it was reported, so a few harmless ones must not displace
-/// the rest.
-const MAX_TOLD_REPOSITORIES: usize = 64;
-const MAX_TOLD_REPOSITORY_BYTES: usize = 24 * 1024;
+/// The same limits for repositories. Whether a repository starts programs is only known after it was reported, so
+/// harmless ones must not displace the rest.
+const MAX_TOLD_REPOSITORIES: usize = 4096;
+const MAX_TOLD_REPOSITORY_BYTES: usize = 1024 * 1024;
 
 /// Maximum time of the search for protected names when a command has ended, of each wait before, and of the judgement on
 /// repositories. Nothing moves during the search.
@@ -281,19 +281,8 @@ impl Guard {
         }
         let unpacked = self.while_nothing_moves(Places::unpacked);
         let (unpacked, unpacked_others) = Told::of(unpacked, MAX_TOLD, MAX_TOLD_BYTES);
-        let (found, others) = self.places.repositories(Instant::now() + SEARCH_TIME);
-        let paths = found.iter().map(|found| found.path.clone()).collect();
         let (repositories, repositories_others) =
-            Told::of((paths, others), MAX_TOLD_REPOSITORIES, MAX_TOLD_REPOSITORY_BYTES);
-        let repository = |path: RawPath| {
-            let found = found.iter().find(|found| found.path == path.as_path());
-            Repository {
-                identity: found.map(|found| found.identity).unwrap_or_default(),
-                grounds: found.map_or(Grounds::Used, |found| found.grounds),
-                path,
-            }
-        };
-        let repositories = repositories.into_iter().map(repository).collect();
+            reported(self.places.repositories(Instant::now() + SEARCH_TIME));
         let (refused, refused_others) = self.refused.into_paths();
         let (prevented, prevented_others) = self.prevented.into_parts();
         Names {
@@ -361,6 +350,20 @@ impl Told {
     pub(super) fn into_paths(self) -> (Vec<RawPath>, u32) {
         (self.paths.into_iter().map(RawPath::from).collect(), self.others)
     }
+}
+
+/// Returns the repositories to report, and the number of the others.
+fn reported((found, others): (Vec<Found>, u32)) -> (Vec<Repository>, u32) {
+    let (mut repositories, mut bytes, mut others) = (Vec::new(), 0, others);
+    for Found { grounds, path, identity } in found {
+        bytes += path.as_os_str().len();
+        if repositories.len() < MAX_TOLD_REPOSITORIES && bytes < MAX_TOLD_REPOSITORY_BYTES {
+            repositories.push(Repository { path: path.into(), identity, grounds });
+        } else {
+            others = others.saturating_add(1);
+        }
+    }
+    (repositories, others)
 }
 
 /// Answers a call with the error of a system call.

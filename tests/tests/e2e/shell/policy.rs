@@ -235,7 +235,7 @@ fn denied_files_that_git_keeps_are_told_of_and_not_said_to_be_denied() {
     assert!(program.run(&["audit", "--hidden"]).1.contains("the name was refused by"), "{uses:?}");
 }
 
-/// The ninth repository starts a program and is reported, regardless of the others.
+/// The repository that starts a program is reported, regardless of the others.
 #[test]
 fn harmless_repositories_do_not_hide_the_one_that_starts_programs() {
     let program = Program::new();
@@ -246,4 +246,11 @@ fn harmless_repositories_do_not_hide_the_one_that_starts_programs() {
     );
     assert!(ran.text.contains("new: ") && ran.text.contains("9/.git"), "{}", ran.text);
     assert!(!ran.text.contains("8/.git") && !ran.text.contains("more"), "{}", ran.text);
+    let ran = bash(
+        &mut server,
+        "git init -q --template= plain; long=$(printf %200s | tr ' ' x)
+         for n in $(seq 400); do mkdir $long$n && cp -r plain/.git $long$n/; done
+         cp -r plain zz && git -C zz config core.fsmonitor x",
+    );
+    assert!(ran.text.contains("zz/.git") && !ran.text.contains("xxx") && !ran.text.contains("more"), "{}", ran.text);
 }

@@ -29,6 +29,8 @@ const MAX_SEARCHED: usize = 100_000;
 /// Maximum depth below a moved directory: each level keeps a directory open.
 const MAX_DEPTH: usize = 64;
 
+/// Maximum number of directories that are known by path only to look at together while the command runs: about 2 ms.
+const MAX_LOOKED_AT: usize = 256;
 /// Maximum number of repositories of other processes that are remembered.
 const MAX_SIGHTED: usize = 64;
 
@@ -65,9 +67,9 @@ impl Repositories {
     }
 
     /// Remembers the repositories that other processes made where the command may have put hooks. The command can replace
-    /// them before it ends.
+    /// them before it ends. Looks at all directories that are kept open, and at some of the others.
     pub(in super::super) fn look_for_others(&self, is_new: impl Fn(&About) -> bool) {
-        self.came.each_held(|thing, path| {
+        let look = |thing: &OwnedFd, path: PathBuf| {
             let mut sighted = self.sighted.borrow_mut();
             if sighted.len() < MAX_SIGHTED
                 && self.is_made_by_another(thing, &is_new)
@@ -76,7 +78,9 @@ impl Repositories {
                 let identity = identity_of(thing).unwrap_or_default();
                 sighted.push(Found { grounds: Grounds::MadeByAnother, path, identity });
             }
-        });
+        };
+        self.came.each_held(look);
+        self.came.some_remembered(MAX_LOOKED_AT, look);
     }
 
     /// Returns everything that became a repository, or may start programs once somebody makes a repository of it, and still
