@@ -5,6 +5,8 @@ mod tracked;
 
 pub(crate) use tracked::{knows, tracked};
 
+use crate::object_hash::ObjectHash;
+
 /// Maximum length of a path, in bytes, as systems have it. An index with a longer one counts as unreadable.
 const MAX_PATH: usize = 4096;
 /// Size of the header, in bytes: signature, version, and number of entries.
@@ -17,8 +19,6 @@ const FLAGS: usize = 2;
 const IS_EXTENDED: u16 = 0x4000;
 /// Bits of the flags with the length of a path. If all are set, a zero byte ends the path.
 const LENGTH: u16 = 0x0fff;
-/// Sizes of object names, in bytes: SHA-1 and SHA-256. Which one applies depends on the repository.
-const HASHES: [usize; 2] = [20, 32];
 /// Size of a number, in bytes.
 const WORD: usize = 4;
 /// Size of the header of an extension, in bytes: name and length.
@@ -47,6 +47,7 @@ struct Entries<'a> {
     /// Number of all entries, and of those that were not read.
     count: u32,
     left: u32,
+    /// Size of an object name, in bytes.
     hash: usize,
     /// `true` if paths leave out what they share with their predecessors.
     is_compressed: bool,
@@ -58,12 +59,12 @@ struct Entries<'a> {
 
 impl<'a> Entries<'a> {
     /// Returns the entries of a complete index. Returns `None` if the header is not that of an index.
-    fn of(bytes: &'a [u8], hash: usize) -> Option<Self> {
-        Self::of_start(bytes.get(..bytes.len().checked_sub(hash)?)?, hash)
+    fn of(bytes: &'a [u8], hash: ObjectHash) -> Option<Self> {
+        Self::of_start(bytes.get(..bytes.len().checked_sub(hash.size())?)?, hash)
     }
 
     /// Returns the entries at the start of an index, of which the end is missing.
-    fn of_start(body: &'a [u8], hash: usize) -> Option<Self> {
+    fn of_start(body: &'a [u8], hash: ObjectHash) -> Option<Self> {
         let mut rest = body.strip_prefix(b"DIRC")?;
         let (version, count) = (take_word(&mut rest)?, take_word(&mut rest)?);
         let is_compressed = match version {
@@ -71,7 +72,7 @@ impl<'a> Entries<'a> {
             4 => true,
             _ => return None,
         };
-        let (path, starts) = (Vec::new(), Vec::new());
+        let (hash, path, starts) = (hash.size(), Vec::new(), Vec::new());
         Some(Self { body, at: HEADER, count, left: count, hash, is_compressed, path, starts })
     }
 

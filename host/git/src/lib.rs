@@ -28,6 +28,7 @@ mod index;
 mod leads;
 mod names;
 mod obeyed;
+mod object_hash;
 mod old_remotes;
 mod operations;
 mod outside;

@@ -7,6 +7,7 @@
 use std::time::{Duration, Instant};
 
 use crate::index::judge::{Judged, judge_bytes};
+use crate::object_hash::ObjectHash;
 use crate::parse::parse;
 
 /// Returns the part of a file because of which it is not harmless; takes its name and its content.
@@ -101,15 +102,24 @@ fn mails(name: &str, text: &[u8]) -> Option<Vec<u8>> {
         "autostash" => Some(text.trim_ascii().to_owned()),
         // Git takes each of its own options, with any path. By itself, it writes none.
         "apply-opt" => Some(text.trim_ascii().to_owned()).filter(|text| !text.is_empty()),
-        "patch-merge-index" => match judge_bytes(text, Instant::now() + JUDGE_TIME) {
-            Judged::Plain => None,
-            Judged::Names(path) => Some(path),
-            Judged::Unreadable => Some(name.as_bytes().to_owned()),
-        },
+        // Git writes this index before each time that it reads it.
+        "patch-merge-index" => index(name, text),
         // The mails.
         _ if name.bytes().all(|byte| byte.is_ascii_digit()) => None,
         _ => usual(name, text),
     }
+}
+
+/// Judges an index of a repository with an unknown hash function.
+fn index(name: &str, text: &[u8]) -> Option<Vec<u8>> {
+    let until = Instant::now() + JUDGE_TIME;
+    let judged = ObjectHash::ALL.map(|hash| judge_bytes(text, Some(hash), until));
+    for judged in &judged {
+        if let Judged::Names(path) = judged {
+            return Some(path.clone());
+        }
+    }
+    (!judged.contains(&Judged::Plain)).then(|| name.as_bytes().to_owned())
 }
 
 fn sequence(name: &str, text: &[u8]) -> Option<Vec<u8>> {

@@ -15,6 +15,7 @@ use std::time::{Instant, SystemTime};
 use scorpiox_fs::{FINE_STEP, Stamp};
 
 use crate::index::judge::{self, Judged, judge};
+use crate::object_hash::ObjectHash;
 use crate::operations::{Judge, OPERATIONS};
 use crate::read;
 use crate::shared::CLOCK_TICK;
@@ -119,8 +120,14 @@ pub struct Traps {
 /// Finds the traps in a git directory, in files that changed `since`, or in all of them. Links are not followed.
 /// Whatever is not looked at `until` then is left out.
 pub fn traps(folder: &Path, since: Option<SystemTime>, until: Instant) -> Traps {
-    let mut search =
-        Search { since, until, left: MAX_ENTRIES, bytes_left: MAX_INDEX_BYTES, traps: Traps::default() };
+    let mut search = Search {
+        since,
+        until,
+        hash: ObjectHash::of(folder),
+        left: MAX_ENTRIES,
+        bytes_left: MAX_INDEX_BYTES,
+        traps: Traps::default(),
+    };
     if search.folder(folder).is_err() {
         search.traps.is_cut = true;
     }
@@ -156,10 +163,10 @@ impl Replaced {
     }
 
     /// Returns the text in such a file by which git would write elsewhere, if there is any. It is empty for a file that git
-    /// would not write, and for one that is not judged `until` then.
-    pub fn trap(self, bytes: &[u8], until: Instant) -> Option<String> {
+    /// would not write, and for one that is not judged `until` then. An index is read as that of the git directory `folder`.
+    pub fn trap(self, bytes: &[u8], folder: &Path, until: Instant) -> Option<String> {
         let text = match self {
-            Self::Index => match judge::judge_bytes(bytes, until) {
+            Self::Index => match judge::judge_bytes(bytes, ObjectHash::of(folder), until) {
                 Judged::Plain => return None,
                 Judged::Names(refused) => refused,
                 Judged::Unreadable => Vec::new(),
@@ -179,6 +186,8 @@ fn leads_away(reference: &[u8]) -> Option<&[u8]> {
 struct Search {
     since: Option<SystemTime>,
     until: Instant,
+    /// Hash function of the repository, unless that cannot be found out.
+    hash: Option<ObjectHash>,
     /// Number of entries left to look at.
     left: usize,
     /// Number of bytes of indexes left to read.
@@ -216,7 +225,7 @@ impl Search {
         if name == b"index" || name.starts_with(SHARED_INDEX.as_bytes()) {
             let size = path.symlink_metadata().map_or(0, |found| found.len());
             self.bytes_left = self.bytes_left.checked_sub(size).ok_or(ErrorKind::QuotaExceeded)?;
-            match judge(&path, self.until) {
+            match judge(&path, self.hash, self.until) {
                 Judged::Plain => {}
                 Judged::Names(refused) => self.add(path, TrapKind::Index, &refused),
                 Judged::Unreadable => self.add(path, TrapKind::Index, b""),

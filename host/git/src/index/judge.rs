@@ -6,7 +6,8 @@
 use std::path::Path;
 use std::time::Instant;
 
-use super::{Entries, HASHES};
+use super::Entries;
+use crate::object_hash::ObjectHash;
 use crate::read;
 
 /// Maximum size of an index, in bytes. A larger one counts as unreadable.
@@ -27,36 +28,33 @@ pub(crate) enum Judged {
     Unreadable,
 }
 
-/// Judges the paths of an index, or of a part of a split one.
-pub(crate) fn judge(path: &Path, until: Instant) -> Judged {
+/// Judges the paths of an index, or of a part of a split one, in a repository with this hash function.
+pub(crate) fn judge(path: &Path, hash: Option<ObjectHash>, until: Instant) -> Judged {
     match read::text_itself(path, MAX_BYTES) {
-        Ok(Some(text)) if !text.is_cut => judge_bytes(&text.bytes, until),
+        Ok(Some(text)) if !text.is_cut => judge_bytes(&text.bytes, hash, until),
         // It was removed in the meantime, or is a link, which commands cannot create there.
         Ok(None) => Judged::Plain,
         Ok(Some(_)) | Err(_) => Judged::Unreadable,
     }
 }
 
-/// Judges the paths of an index with this content.
-pub(crate) fn judge_bytes(bytes: &[u8], until: Instant) -> Judged {
-    let mut is_readable = false;
-    for hash in HASHES {
-        let mut refused = None;
-        let mut look = |path: &[u8]| {
-            // The entries of a split index that replace others have no path.
-            if refused.is_none() && !path.is_empty() && is_refused(path) {
-                refused = Some(path.to_owned());
-            }
-        };
-        if each_path(bytes, hash, until, &mut look).is_none() {
-            continue;
+/// Judges the paths of an index with this content. Git reads it with the hash function of the repository, and other paths
+/// with another one.
+pub(crate) fn judge_bytes(bytes: &[u8], hash: Option<ObjectHash>, until: Instant) -> Judged {
+    let Some(hash) = hash else { return Judged::Unreadable };
+    let mut refused = None;
+    let mut look = |path: &[u8]| {
+        // The entries of a split index that replace others have no path.
+        if refused.is_none() && !path.is_empty() && is_refused(path) {
+            refused = Some(path.to_owned());
         }
-        is_readable = true;
-        if let Some(path) = refused {
-            return Judged::Names(path);
-        }
+    };
+    let read = each_path(bytes, hash, until, &mut look);
+    match (refused, read) {
+        (Some(path), _) => Judged::Names(path),
+        (None, Some(())) => Judged::Plain,
+        (None, None) => Judged::Unreadable,
     }
-    if is_readable { Judged::Plain } else { Judged::Unreadable }
 }
 
 /// Returns `true` if git refuses a path in a tree: it leads out of the work tree, or into a git directory on some file
@@ -92,7 +90,7 @@ fn is_git_directory(name: &[u8]) -> bool {
 }
 
 /// Calls `look` with each path. Returns `None` if git would reject the index, or could read it in another way.
-fn each_path(bytes: &[u8], hash: usize, until: Instant, look: &mut dyn FnMut(&[u8])) -> Option<()> {
+fn each_path(bytes: &[u8], hash: ObjectHash, until: Instant, look: &mut dyn FnMut(&[u8])) -> Option<()> {
     let mut entries = Entries::of(bytes, hash)?;
     let (mut left, mut unasked) = (MAX_PATH_BYTES, 0_usize);
     while let Some(entry) = entries.next()? {

@@ -6,7 +6,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use super::{Entries, HASHES, word};
+use super::{Entries, word};
+use crate::object_hash::ObjectHash;
 use crate::read;
 
 /// Maximum number of bytes read from the start of an index.
@@ -20,12 +21,12 @@ const MAX_ENTRIES: usize = 100;
 /// and times of the corresponding file, and this file has no other name. Moving or hard-linking a file
 /// changes its `ctime`, which no program can set.
 pub(crate) fn knows(index: &Path, tree: &Path) -> bool {
-    let Some(text) = read::text(index, MAX_BYTES) else { return false };
-    HASHES.iter().any(|hash| knows_by(&text.bytes, *hash, tree).unwrap_or(false))
+    has_noted(index, tree).unwrap_or(false)
 }
 
-fn knows_by(bytes: &[u8], hash: usize, tree: &Path) -> Option<bool> {
-    let mut entries = Entries::of_start(bytes, hash)?;
+fn has_noted(index: &Path, tree: &Path) -> Option<bool> {
+    let text = read::text(index, MAX_BYTES)?;
+    let mut entries = Entries::of_start(&text.bytes, ObjectHash::of(index.parent()?)?)?;
     for _ in 0..MAX_ENTRIES {
         let Some(entry) = entries.next()? else { break };
         // Only files directly in the tree count: a folder can be moved from elsewhere without changing the
@@ -44,18 +45,13 @@ fn knows_by(bytes: &[u8], hash: usize, tree: &Path) -> Option<bool> {
 
 /// Returns `true` if `is_fine` returns `true` for the path of each tracked file, relative to the tree. An index
 /// that is too large, damaged, or has entries elsewhere or for whole folders is not fine.
-pub(crate) fn tracked(index: &Path, mut is_fine: impl FnMut(&Path) -> bool) -> bool {
-    let Ok(Some(text)) = read::text_itself(index, MAX_WHOLE_BYTES) else { return false };
-    if text.is_cut {
-        return false;
-    }
-    // Only the repository knows the kind of its object names.
-    let mut readings =
-        HASHES.iter().filter_map(|hash| tracked_by(&text.bytes, *hash, &mut is_fine)).peekable();
-    readings.peek().is_some() && readings.all(|is_fine| is_fine)
+pub(crate) fn tracked(index: &Path, is_fine: impl FnMut(&Path) -> bool) -> bool {
+    all_tracked(index, is_fine).unwrap_or(false)
 }
 
-fn tracked_by(bytes: &[u8], hash: usize, is_fine: &mut dyn FnMut(&Path) -> bool) -> Option<bool> {
+fn all_tracked(index: &Path, mut is_fine: impl FnMut(&Path) -> bool) -> Option<bool> {
+    let text = read::text_itself(index, MAX_WHOLE_BYTES).ok()?.filter(|text| !text.is_cut)?;
+    let (bytes, hash) = (&text.bytes, ObjectHash::of(index.parent()?)?);
     // Nothing is passed on of an index that cannot be read to its end.
     let mut entries = Entries::of(bytes, hash)?;
     while entries.next()?.is_some() {}

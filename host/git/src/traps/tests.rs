@@ -90,7 +90,8 @@ fn a_large_index_as_git_writes_it_is_no_trap() {
 #[test]
 fn an_index_with_a_path_that_git_refuses_elsewhere_is_a_trap() {
     let folder = repository(&[]);
-    let index = folder.path().join(".git/index");
+    let git = folder.path().join(".git");
+    let index = git.join("index");
     let plain = fs::read(&index).unwrap();
     for (from, to) in [
         (&b"a/b/one"[..], &b"../aone"[..]),
@@ -105,7 +106,7 @@ fn an_index_with_a_path_that_git_refuses_elsewhere_is_a_trap() {
         let mut changed = plain.clone();
         changed[at..at + to.len()].copy_from_slice(to);
         let text = String::from_utf8_lossy(to).into_owned();
-        assert_eq!(Replaced::Index.trap(&changed, later()), Some(text.clone()));
+        assert_eq!(Replaced::Index.trap(&changed, &git, later()), Some(text.clone()));
         fs::write(&index, changed).unwrap();
         assert_eq!(found(folder.path()), [("index".into(), TrapKind::Index, text)]);
     }
@@ -115,7 +116,7 @@ fn an_index_with_a_path_that_git_refuses_elsewhere_is_a_trap() {
     }
     fs::write(&index, &plain).unwrap();
     assert_eq!(found(folder.path()), []);
-    assert_eq!(Replaced::Index.trap(&plain, later()), None);
+    assert_eq!(Replaced::Index.trap(&plain, &git, later()), None);
     let all = ["index", "sharedindex.x", "head", "sharedindex_x", "index.lock", "fetch_head"];
     let kinds = [Some(Replaced::Index), Some(Replaced::Index), Some(Replaced::Reference), None, None, None];
     assert_eq!(all.map(Replaced::of_name), kinds);
@@ -127,8 +128,42 @@ fn an_index_with_a_path_that_git_refuses_elsewhere_is_a_trap() {
         (b"", None),
         (b"ref:", Some("")),
     ] {
-        assert_eq!(Replaced::Reference.trap(text, later()).as_deref(), expected);
+        assert_eq!(Replaced::Reference.trap(text, &git, later()).as_deref(), expected);
     }
+}
+
+/// Git reads an index with the hash function of the repository. With another one, the path of this entry begins later, and
+/// the extension is a part of the checksum.
+#[test]
+fn an_index_that_is_one_for_each_hash_function_is_read_as_git_does() {
+    let folder = repository(&[]);
+    let git = folder.path().join(".git");
+    let mut index = b"DIRC\0\0\0\x02\0\0\0\x01".to_vec();
+    index.extend([0; 60]);
+    index.extend([0x0f, 0xff]);
+    index.extend(b".git/hooks/x");
+    index.extend([b'a'; 0xf78]);
+    index.resize(12 + 4040, 0);
+    for extension in [&b""[..], b"ZZZZ\0\0\0\x04xxxx", b"TREE\0\0\0\x04xxxx", b"zzzz\0\0\0\x04xxxx"] {
+        let mut index = index.clone();
+        index.extend(extension);
+        index.extend([0; 20]);
+        let text = Replaced::Index.trap(&index, &git, later()).unwrap();
+        assert!(text.starts_with(".git/hooks/xaaa"), "{extension:?}: {text:.20}");
+    }
+    fs::write(
+        git.join("config"),
+        "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n",
+    )
+    .unwrap();
+    index.extend([0; 32]);
+    assert_eq!(Replaced::Index.trap(&index, &git, later()), None);
+    fs::write(git.join("config"), "[extensions]\n\tobjectformat = sha512\n").unwrap();
+    assert_eq!(
+        Replaced::Index.trap(&index, &git, later()).as_deref(),
+        Some(""),
+        "the hash function is unknown"
+    );
 }
 
 /// A path of a megabyte that each of many entries shares, or many short parts.
@@ -152,11 +187,16 @@ fn an_index_takes_a_bounded_time_to_judge() {
         index.extend([0; 20]);
         index
     };
+    let none = Path::new("/none");
     let begun = Instant::now();
-    assert_eq!(Replaced::Index.trap(&index(1 << 20, 250), later()).as_deref(), Some(""), "a path too long");
+    assert_eq!(
+        Replaced::Index.trap(&index(1 << 20, 250), none, later()).as_deref(),
+        Some(""),
+        "a path too long"
+    );
     let many = index(4000, 60_000);
-    assert_eq!(Replaced::Index.trap(&many, begun).as_deref(), Some(""), "too late");
-    let _ = Replaced::Index.trap(&many, later());
+    assert_eq!(Replaced::Index.trap(&many, none, begun).as_deref(), Some(""), "too late");
+    let _ = Replaced::Index.trap(&many, none, later());
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
 }
 
@@ -218,7 +258,11 @@ fn no_index_that_git_reads_hides_a_path_that_it_refuses() {
         read += 1;
         if ran.stdout.split(|byte| *byte == 0).any(|path| !path.is_empty() && is_refused(path)) {
             refused += 1;
-            assert_ne!(judge(&index, later()), Judged::Plain, "round {round}");
+            assert_ne!(
+                judge(&index, ObjectHash::of(index.parent().unwrap()), later()),
+                Judged::Plain,
+                "round {round}"
+            );
         }
     }
     assert!(read > ROUNDS / 4 && refused > ROUNDS / 10, "{read} {refused}");

@@ -22,6 +22,7 @@ use scorpiox_sys::linux::questions::Answer;
 use scorpiox_sys::linux::reach;
 
 use super::caller::{Spot, path_of};
+use super::opened::itself;
 use super::unpacked::Kind;
 use super::{Guard, failed};
 
@@ -95,7 +96,8 @@ impl Guard {
             None
         };
         let Some(bytes) = bytes else { return Ok(self.prevent(path, Why::Unreadable)) };
-        match kind.trap(&bytes, Instant::now() + JUDGE_TIME) {
+        let folder = itself(&to.folder);
+        match kind.trap(&bytes, Path::new(&folder), Instant::now() + JUDGE_TIME) {
             None => {}
             Some(text) if text.is_empty() => return Ok(self.prevent(path, Why::Unreadable)),
             Some(text) => {
