@@ -1,8 +1,10 @@
 //! Reads an index as git does: the versions 2 to 4, with object names of SHA-1 and SHA-256.
 
 pub(crate) mod judge;
+mod stripped;
 mod tracked;
 
+pub(crate) use stripped::stripped;
 pub(crate) use tracked::{knows, tracked};
 
 use crate::object_hash::ObjectHash;
@@ -33,9 +35,11 @@ struct Entry<'a> {
 }
 
 /// Extensions of an index that was read to its end.
-struct Extensions {
+struct Extensions<'a> {
     /// `true` if each tracked file has an entry: none are in a shared index, or stand for folders.
     has_all_entries: bool,
+    /// Name of each extension, and all of its bytes.
+    parts: Vec<([u8; 4], &'a [u8])>,
 }
 
 /// Entries of an index, one after the other.
@@ -123,9 +127,9 @@ impl<'a> Entries<'a> {
     /// Checks the extensions after the entries, all of which were read. Two extensions say where the entries and the
     /// extensions begin, for several threads: they must agree with that. Returns `None` if git would reject the index, or
     /// could read it in another way.
-    fn extensions(self) -> Option<Extensions> {
+    fn extensions(self) -> Option<Extensions<'a>> {
         let mut rest = self.body.get(self.at..)?;
-        let (mut is_last_end, mut has_all_entries) = (false, true);
+        let (mut is_last_end, mut has_all_entries, mut parts) = (false, true, Vec::new());
         while !rest.is_empty() {
             let (name, length) = (rest.get(..4)?, usize::try_from(word(rest.get(4..)?)?).ok()?);
             let content = rest.get(EXTENSION..)?.get(..length)?;
@@ -139,11 +143,12 @@ impl<'a> Entries<'a> {
             }
             // Git looks for this one at the end of the file, whatever it is a part of there.
             is_last_end = name == b"EOIE" && length == WORD + self.hash;
+            parts.push((*rest.first_chunk()?, rest.get(..EXTENSION + length)?));
             rest = rest.get(EXTENSION + length..)?;
         }
         let end = self.body.len().checked_sub(EXTENSION + WORD + self.hash);
         let seems_end = end.and_then(|end| self.body.get(end..end + 4)) == Some(b"EOIE");
-        (seems_end == is_last_end).then_some(Extensions { has_all_entries })
+        (seems_end == is_last_end).then_some(Extensions { has_all_entries, parts })
     }
 
     /// Checks the positions from which several threads read entries: each with a number of entries.

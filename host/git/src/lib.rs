@@ -73,8 +73,10 @@ pub fn keys(configuration: &[u8]) -> (Vec<Vec<u8>>, bool) {
     (parsed.entries.into_iter().map(|entry| entry.name).collect(), !parsed.is_broken)
 }
 
-/// Entries of a git directory that decide which programs run: hooks, and files that name hooks.
-pub const OBEYED: [&str; 6] = ["hooks", "config", "config.worktree", "commondir", "remotes", "branches"];
+/// Entries of a git directory that decide which programs run: hooks, files that name hooks, and the programs and
+/// configurations of `git instaweb`.
+pub const OBEYED: [&str; 7] =
+    ["hooks", "config", "config.worktree", "commondir", "remotes", "branches", "gitweb"];
 
 /// Locked for writing while a test starts a program. Until the child calls `exec`, it holds copies of files
 /// that other tests have open for writing, and a file that is open for writing never counts as harmless.

@@ -7,14 +7,17 @@
 //!
 //! Paths that git refuses when it reads a tree are not looked for elsewhere, such as in commits.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::{self, ErrorKind};
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
 use scorpiox_fs::{FINE_STEP, Stamp};
 
 use crate::index::judge::{self, Judged, judge};
+use crate::index::stripped;
 use crate::object_hash::ObjectHash;
 use crate::operations::{Judge, OPERATIONS};
 use crate::read;
@@ -79,6 +82,29 @@ const FINISHED: [&str; 29] = [
     "packed-refs",
     "shallow",
 ];
+/// Folders in a git directory in which git, git-annex, Git LFS, git-svn and GitHub's tools trust nothing but objects,
+/// names of references, and texts, or of which the rules for older repositories say more.
+const FOLDERS: [&str; 17] = [
+    "annex",
+    "branches",
+    "filter-repo",
+    "fsmonitor--daemon",
+    "hooks",
+    "hub",
+    "info",
+    "lfs",
+    "logs",
+    "lost-found",
+    "modules",
+    "objects",
+    "reftable",
+    "remotes",
+    "rr-cache",
+    "svn",
+    "worktrees",
+];
+/// Files in a git directory that are judged otherwise, or by their links.
+const FILES: [&str; 6] = ["index", "config", "config.worktree", "commondir", "gitdir", "MERGE_RR"];
 
 /// A file by which git would write elsewhere or start a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,6 +132,8 @@ pub enum TrapKind {
     /// State of an unfinished operation, which starts a program or writes elsewhere when its user continues it; or a file
     /// that git leaves in no other case.
     Operation,
+    /// Folder or link that git does not create: a program may obey it.
+    Unknown,
 }
 
 /// Traps in a git directory.
@@ -126,10 +154,15 @@ pub fn traps(folder: &Path, since: Option<SystemTime>, until: Instant) -> Traps 
         hash: ObjectHash::of(folder),
         left: MAX_ENTRIES,
         bytes_left: MAX_INDEX_BYTES,
+        unknown: Vec::new(),
         traps: Traps::default(),
     };
     if search.folder(folder).is_err() {
         search.traps.is_cut = true;
+    }
+    // Names that say nothing must not displace those that do.
+    for Trap { path, kind, text } in mem::take(&mut search.unknown) {
+        search.add(path, kind, text.as_bytes());
     }
     search.traps
 }
@@ -137,8 +170,10 @@ pub fn traps(folder: &Path, since: Option<SystemTime>, until: Instant) -> Traps 
 /// File that git trusts and replaces as a whole: it writes another one, with the name of a lock file, and renames it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replaced {
-    /// List of tracked files, or a part of it.
+    /// List of tracked files.
     Index,
+    /// Part of the list that does not change often, and that another part names.
+    SharedIndex,
     /// Reference.
     Reference,
 }
@@ -147,7 +182,7 @@ impl Replaced {
     /// Maximum size of such a file in bytes.
     pub const fn max_bytes(self) -> u64 {
         match self {
-            Self::Index => judge::MAX_BYTES,
+            Self::Index | Self::SharedIndex => judge::MAX_BYTES,
             Self::Reference => MAX_REFERENCE_BYTES,
         }
     }
@@ -158,22 +193,40 @@ impl Replaced {
         match name {
             "index" => Some(Self::Index),
             name if ROOTS.contains(&name) => Some(Self::Reference),
-            name => name.starts_with(SHARED_INDEX).then_some(Self::Index),
+            name => name.starts_with(SHARED_INDEX).then_some(Self::SharedIndex),
         }
     }
 
-    /// Returns the text in such a file by which git would write elsewhere, if there is any. It is empty for a file that git
-    /// would not write, and for one that is not judged `until` then. An index is read as that of the git directory `folder`.
-    pub fn trap(self, bytes: &[u8], folder: &Path, until: Instant) -> Option<String> {
-        let text = match self {
-            Self::Index => match judge::judge_bytes(bytes, ObjectHash::of(folder), until) {
-                Judged::Plain => return None,
-                Judged::Names(refused) => refused,
-                Judged::Unreadable => Vec::new(),
+    /// Returns the content with which git can replace such a file in the git directory `folder`: that of the new file, for an
+    /// index without its caches.
+    ///
+    /// # Errors
+    ///
+    /// Returns the text in the file by which git would write elsewhere. It is empty for a file that git would not write, and
+    /// for one that is not judged `until` then.
+    pub fn content<'a>(
+        self,
+        bytes: &'a [u8],
+        folder: &Path,
+        until: Instant,
+    ) -> Result<Cow<'a, [u8]>, String> {
+        let refused = match self {
+            Self::Index | Self::SharedIndex => {
+                let hash = ObjectHash::of(folder);
+                match (judge::judge_bytes(bytes, hash, until), hash) {
+                    // Its name contains its checksum.
+                    (Judged::Plain, Some(_)) if self == Self::SharedIndex => return Ok(bytes.into()),
+                    (Judged::Plain, Some(hash)) => return stripped(bytes, hash).ok_or_else(String::new),
+                    (Judged::Names(refused), _) => refused,
+                    (Judged::Plain | Judged::Unreadable, _) => Vec::new(),
+                }
+            }
+            Self::Reference => match leads_away(bytes) {
+                Some(target) => target.to_owned(),
+                None => return Ok(bytes.into()),
             },
-            Self::Reference => leads_away(bytes)?.to_owned(),
         };
-        Some(String::from_utf8_lossy(&text).into_owned())
+        Err(String::from_utf8_lossy(&refused).into_owned())
     }
 }
 
@@ -192,6 +245,8 @@ struct Search {
     left: usize,
     /// Number of bytes of indexes left to read.
     bytes_left: u64,
+    /// Entries with unknown names.
+    unknown: Vec<Trap>,
     traps: Traps,
 }
 
@@ -206,11 +261,28 @@ impl Search {
                 self.file(path, name)?;
             } else if name.eq_ignore_ascii_case(b"refs") {
                 self.references(&path)?;
-            } else if kind.is_dir() {
-                self.operation(&path, name)?;
+            } else if !kind.is_file() {
+                if kind.is_dir() {
+                    self.operation(&path, name)?;
+                }
+                self.unknown(path, name);
             }
         }
         Ok(())
+    }
+
+    /// Adds a folder or link that git and its usual companions do not create, unless it was there before.
+    fn unknown(&mut self, path: PathBuf, name: &[u8]) {
+        let operations = OPERATIONS.iter().map(|(name, _)| name);
+        let mut known = FOLDERS.iter().chain(&FINISHED).chain(&FILES).chain(operations);
+        if known.any(|known| known.as_bytes().eq_ignore_ascii_case(name)) || is_of_running_git(name) {
+            return;
+        }
+        let created = path.symlink_metadata().and_then(|found| found.created());
+        let is_old = |since: SystemTime| created.is_ok_and(|created| created + FINE_STEP < since);
+        if !self.since.is_some_and(is_old) {
+            self.add_unknown(path, TrapKind::Unknown, String::new());
+        }
     }
 
     /// Counts an entry to look at. Fails if it is one too many, or too late.
@@ -240,7 +312,7 @@ impl Search {
             self.reference(path);
         } else {
             let text = String::from_utf8_lossy(&name).into_owned();
-            self.add(path, TrapKind::Operation, text.as_bytes());
+            self.add_unknown(path, TrapKind::Operation, text);
         }
         Ok(())
     }
@@ -348,6 +420,13 @@ impl Search {
             }
             Ok(None) => {}
             Err(_) => self.add(path, TrapKind::Operation, b""),
+        }
+    }
+
+    /// Adds an entry with an unknown name. One more than fit shows that there are more.
+    fn add_unknown(&mut self, path: PathBuf, kind: TrapKind, text: String) {
+        if self.unknown.len() <= MAX_FOUND {
+            self.unknown.push(Trap { path, kind, text });
         }
     }
 

@@ -483,6 +483,8 @@ pub enum TrapKind {
     WorkTree,
     /// State of an unfinished operation, which starts a program or writes elsewhere when it continues.
     Operation,
+    /// Folder or link that git does not create: a program may obey it.
+    Unknown,
 }
 
 /// File that git trusts and replaces as a whole, which the command was refused to change.

@@ -89,7 +89,7 @@ impl Started {
             let is_cut = is_cut || folder.symlink_metadata().is_err();
             others = others.saturating_add(u32::from(is_cut));
             for trap in found.into_iter().map(reported) {
-                if !is_over && trap.kind == TrapKind::Operation {
+                if !is_over && matches!(trap.kind, TrapKind::Operation | TrapKind::Unknown) {
                     continue;
                 }
                 if self.traps.found.iter().any(|known| (&known.path, known.kind) == (&trap.path, trap.kind)) {
@@ -115,6 +115,7 @@ fn reported(trap: scorpiox_git::Trap) -> Trap {
         scorpiox_git::TrapKind::Resolutions => TrapKind::Resolutions,
         scorpiox_git::TrapKind::WorkTree => TrapKind::WorkTree,
         scorpiox_git::TrapKind::Operation => TrapKind::Operation,
+        scorpiox_git::TrapKind::Unknown => TrapKind::Unknown,
     };
     Trap { path: trap.path.into(), kind, text: trap.text }
 }

@@ -106,7 +106,7 @@ fn an_index_with_a_path_that_git_refuses_elsewhere_is_a_trap() {
         let mut changed = plain.clone();
         changed[at..at + to.len()].copy_from_slice(to);
         let text = String::from_utf8_lossy(to).into_owned();
-        assert_eq!(Replaced::Index.trap(&changed, &git, later()), Some(text.clone()));
+        assert_eq!(Replaced::Index.content(&changed, &git, later()), Err(text.clone()));
         fs::write(&index, changed).unwrap();
         assert_eq!(found(folder.path()), [("index".into(), TrapKind::Index, text)]);
     }
@@ -116,9 +116,10 @@ fn an_index_with_a_path_that_git_refuses_elsewhere_is_a_trap() {
     }
     fs::write(&index, &plain).unwrap();
     assert_eq!(found(folder.path()), []);
-    assert_eq!(Replaced::Index.trap(&plain, &git, later()), None);
+    assert!(Replaced::Index.content(&plain, &git, later()).is_ok());
     let all = ["index", "sharedindex.x", "head", "sharedindex_x", "index.lock", "fetch_head"];
-    let kinds = [Some(Replaced::Index), Some(Replaced::Index), Some(Replaced::Reference), None, None, None];
+    let kinds =
+        [Some(Replaced::Index), Some(Replaced::SharedIndex), Some(Replaced::Reference), None, None, None];
     assert_eq!(all.map(Replaced::of_name), kinds);
     let id = [b'a'; 40];
     for (text, expected) in [
@@ -128,7 +129,31 @@ fn an_index_with_a_path_that_git_refuses_elsewhere_is_a_trap() {
         (b"", None),
         (b"ref:", Some("")),
     ] {
-        assert_eq!(Replaced::Reference.trap(text, &git, later()).as_deref(), expected);
+        let told = Replaced::Reference.content(text, &git, later()).err();
+        assert_eq!(told.as_deref(), expected);
+    }
+}
+
+/// Git takes over the trees of folders into the next commit, and shows no difference.
+#[test]
+fn an_index_is_kept_without_its_caches() {
+    for format in ["sha1", "sha256"] {
+        let folder = repository(&["--object-format", format]);
+        let git_folder = folder.path().join(".git");
+        git(folder.path(), &["config", "core.untrackedCache", "true"]);
+        git(folder.path(), &["commit", "-q", "--allow-empty", "-m", "x"]);
+        git(folder.path(), &["status"]);
+        let index = git_folder.join("index");
+        let written = fs::read(&index).unwrap();
+        let has = |bytes: &[u8], name: &[u8]| bytes.windows(4).any(|part| part == name);
+        assert!(has(&written, b"TREE") && has(&written, b"UNTR"), "{format}");
+        let kept = Replaced::Index.content(&written, &git_folder, later()).unwrap().into_owned();
+        assert!(!has(&kept, b"TREE") && !has(&kept, b"UNTR"), "{format}");
+        fs::write(&index, &kept).unwrap();
+        // Git verifies the checksum here alone.
+        git(folder.path(), &["fsck", "--strict"]);
+        git(folder.path(), &["diff", "--cached", "--quiet"]);
+        assert_eq!(Replaced::Index.content(&kept, &git_folder, later()).unwrap(), kept, "{format}");
     }
 }
 
@@ -148,7 +173,7 @@ fn an_index_that_is_one_for_each_hash_function_is_read_as_git_does() {
         let mut index = index.clone();
         index.extend(extension);
         index.extend([0; 20]);
-        let text = Replaced::Index.trap(&index, &git, later()).unwrap();
+        let text = Replaced::Index.content(&index, &git, later()).unwrap_err();
         assert!(text.starts_with(".git/hooks/xaaa"), "{extension:?}: {text:.20}");
     }
     fs::write(
@@ -157,11 +182,11 @@ fn an_index_that_is_one_for_each_hash_function_is_read_as_git_does() {
     )
     .unwrap();
     index.extend([0; 32]);
-    assert_eq!(Replaced::Index.trap(&index, &git, later()), None);
+    assert!(Replaced::Index.content(&index, &git, later()).is_ok());
     fs::write(git.join("config"), "[extensions]\n\tobjectformat = sha512\n").unwrap();
     assert_eq!(
-        Replaced::Index.trap(&index, &git, later()).as_deref(),
-        Some(""),
+        Replaced::Index.content(&index, &git, later()),
+        Err(String::new()),
         "the hash function is unknown"
     );
 }
@@ -190,13 +215,13 @@ fn an_index_takes_a_bounded_time_to_judge() {
     let none = Path::new("/none");
     let begun = Instant::now();
     assert_eq!(
-        Replaced::Index.trap(&index(1 << 20, 250), none, later()).as_deref(),
-        Some(""),
+        Replaced::Index.content(&index(1 << 20, 250), none, later()),
+        Err(String::new()),
         "a path too long"
     );
     let many = index(4000, 60_000);
-    assert_eq!(Replaced::Index.trap(&many, none, begun).as_deref(), Some(""), "too late");
-    let _ = Replaced::Index.trap(&many, none, later());
+    assert_eq!(Replaced::Index.content(&many, none, begun), Err(String::new()), "too late");
+    let _ = Replaced::Index.content(&many, none, later());
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
 }
 
@@ -266,6 +291,29 @@ fn no_index_that_git_reads_hides_a_path_that_it_refuses() {
         }
     }
     assert!(read > ROUNDS / 4 && refused > ROUNDS / 10, "{read} {refused}");
+}
+
+#[test]
+fn an_unknown_folder_is_a_trap_if_it_is_new() {
+    let folder = repository(&[]);
+    git(folder.path(), &["commit", "-q", "--allow-empty", "-m", "x"]);
+    assert_eq!(found(folder.path()), []);
+    let at = |name: &str| folder.path().join(".git").join(name);
+    fs::create_dir(at("gitweb")).unwrap();
+    std::os::unix::fs::symlink("x", at("other")).unwrap();
+    let mut told = found(folder.path());
+    told.sort_by(|one, other| one.0.cmp(&other.0));
+    let trap = |name: &str| (name.into(), TrapKind::Unknown, String::new());
+    assert_eq!(told, [trap("gitweb"), trap("other")]);
+    let later_than = SystemTime::now() + Duration::from_mins(1);
+    assert_eq!(traps(&at(""), Some(later_than), later()).found, []);
+    // They do not displace others.
+    for number in 0..20 {
+        fs::create_dir(at(&format!("folder{number}"))).unwrap();
+    }
+    fs::write(at("ORIG_HEAD"), "ref: commondir").unwrap();
+    let Traps { found, is_cut } = traps(&at(""), None, later());
+    assert!(is_cut && found[0].kind == TrapKind::Reference, "{found:?}");
 }
 
 #[test]

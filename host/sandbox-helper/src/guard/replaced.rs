@@ -97,18 +97,18 @@ impl Guard {
         };
         let Some(bytes) = bytes else { return Ok(self.prevent(path, Why::Unreadable)) };
         let folder = itself(&to.folder);
-        match kind.trap(&bytes, Path::new(&folder), Instant::now() + JUDGE_TIME) {
-            None => {}
-            Some(text) if text.is_empty() => return Ok(self.prevent(path, Why::Unreadable)),
-            Some(text) => {
+        let content = match kind.content(&bytes, Path::new(&folder), Instant::now() + JUDGE_TIME) {
+            Ok(content) => content,
+            Err(text) if text.is_empty() => return Ok(self.prevent(path, Why::Unreadable)),
+            Err(text) => {
                 let text = text.chars().take(MAX_TEXT_CHARS).collect();
                 return Ok(self.prevent(path, Why::Names(text)));
             }
-        }
+        };
         self.copies = self.copies.wrapping_add(1);
         let name = self.places.copy_name(self.copies);
         let is_synced = kind == Replaced::Reference;
-        if let Err(error) = put(&bytes, (&found, is_synced), &name, to, flags) {
+        if let Err(error) = put(&content, (&found, is_synced), &name, to, flags) {
             return Ok(Answer::Fail(error.raw_os_error().unwrap_or(libc::EIO)));
         }
         self.places.made(to, Kind::Other);

@@ -128,6 +128,10 @@ fn about_trap(workspace: &Path, trap: &Trap) -> String {
             "changed: {path}: it names {text} as a work tree, which is none of this repository: `git worktree repair` \
              would write that file; the person should look at it before"
         ),
+        TrapKind::Unknown => format!(
+            "changed: {path}: git creates nothing of this name in a repository, and a program that looks for it may obey \
+             it; the person should look at it before"
+        ),
         TrapKind::Operation if trap.text.is_empty() => format!(
             "changed: {path}: it cannot be read, and may start programs when the person continues the operation; the \
              person should look at it before"

@@ -30,7 +30,7 @@ pub(super) const NAME: &str = ".git";
 /// Directories in a git directory that hold further ones, at any depth.
 pub(super) const HOLD_MORE: [&str; 2] = ["worktrees", "modules"];
 /// Names that make a directory a git directory, and names that git obeys in one.
-pub(super) const OBEYED: [&str; 13] = [
+pub(super) const OBEYED: [&str; 14] = [
     "head",
     "objects",
     "refs",
@@ -44,6 +44,7 @@ pub(super) const OBEYED: [&str; 13] = [
     "modules",
     "remotes",
     "branches",
+    "gitweb",
 ];
 /// Configurations at the top of a git directory.
 pub(super) const CONFIGURATIONS: [&str; 2] = ["config", "config.worktree"];
@@ -58,7 +59,8 @@ pub(super) const FIRST_WRITTEN: [&str; 3] = ["HEAD", "description", "config"];
 const WRITTEN_BESIDE: [&str; 7] =
     ["annex", "fsmonitor--daemon", "fsmonitor--daemon.ipc", "hub", "lfs", "lost-found", "svn"];
 /// Names of `OBEYED` that are directories whose contents git obeys.
-pub(super) const OBEYED_FOLDERS: [&str; 6] = ["hooks", "info", "worktrees", "modules", "remotes", "branches"];
+pub(super) const OBEYED_FOLDERS: [&str; 7] =
+    ["hooks", "info", "worktrees", "modules", "remotes", "branches", "gitweb"];
 /// Names that must stay in an existing repository: without them git would search further up. Git itself
 /// replaces them, but never removes them.
 pub(super) const STAY: [&str; 5] = ["head", "objects", "refs", "config", "commondir"];
