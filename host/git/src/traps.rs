@@ -279,7 +279,7 @@ impl Search {
             return;
         }
         let created = path.symlink_metadata().and_then(|found| found.created());
-        let is_old = |since: SystemTime| created.is_ok_and(|created| created + FINE_STEP < since);
+        let is_old = |since: SystemTime| created.is_ok_and(|created| created + CLOCK_TICK < since);
         if !self.since.is_some_and(is_old) {
             self.add_unknown(path, TrapKind::Unknown, String::new());
         }

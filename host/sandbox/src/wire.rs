@@ -505,6 +505,8 @@ pub enum Why {
     Names(String),
     /// The other file is none that git would write, or too large.
     Unreadable,
+    /// The entry was to be moved or replaced, and is or holds something that was protected when the command started.
+    Stays,
 }
 
 /// Result concerning names that must stay absent ([`Cover::Absent`], [`CommandSpec::absent_names`]).
@@ -514,7 +516,8 @@ pub struct Names {
     pub refused: Vec<RawPath>,
     /// Number of further attempts.
     pub refused_others: u32,
-    /// Files that git trusts, which the command was refused to change; the first few.
+    /// Files that git trusts, which the command was refused to change, and entries that it was refused to move; the first
+    /// few.
     pub prevented: Vec<Prevented>,
     /// Number of further attempts.
     pub prevented_others: u32,

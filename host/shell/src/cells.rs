@@ -37,7 +37,7 @@ pub(crate) struct Ready {
     /// Environment variables of every command.
     pub(super) environment: Vec<(String, String)>,
     survey: Survey,
-    /// Exposed folders with their identity at build time.
+    /// Exposed folders with their identity at build time, and those that the profile names but that were not there.
     shown: Vec<(PathBuf, Option<Identity>)>,
     /// The user's identity at build time.
     identity: own_identity::Known,
@@ -291,7 +291,13 @@ fn build(
     // Noted before it is read for the cell, so that no change is missed.
     let own = own_identity::Known::of(plan::own_identity(site, profile, places));
     let plan = Plan::new(site, profile, places, writable, tier)?;
-    let shown = plan.areas.iter().map(|area| (area.path.clone(), identity(&area.path))).collect();
+    let paths = plan.areas.iter().map(|area| area.path.clone()).chain(plan::absent(profile, places));
+    let shown = paths
+        .map(|path| {
+            let then = identity(&path);
+            (path, then)
+        })
+        .collect();
     let mut cell = Cell::build(&HELPER, &plan.spec)?;
     let mut trees = Vec::new();
     work_trees::remember(&mut trees, places);

@@ -257,6 +257,13 @@ pub(super) fn network(profile: &Profile, tier: Tier) -> Result<Network, ShellErr
     }
 }
 
+/// Returns the folders that a profile opens as soon as they are there.
+pub(super) fn absent(profile: &Profile, places: &Places) -> impl Iterator<Item = PathBuf> {
+    let rules = profile.read.iter().chain(&profile.write);
+    let named = rules.filter(|rule| matches!(rule.place, Place::Path(_)));
+    named.flat_map(|rule| places.folders(&rule.place)).filter(|path| !path.exists())
+}
+
 /// Returns the host file trees that a profile exposes.
 pub(super) fn areas(
     site: &Site,

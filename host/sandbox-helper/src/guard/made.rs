@@ -174,7 +174,7 @@ impl Guard {
             }
             match ruling {
                 Ruling::Elsewhere => elsewhere += 1,
-                Ruling::Kept => return Ok(failed(Errno::ACCESS)),
+                Ruling::Kept => return self.prevent_move(spot),
                 Ruling::Protected(_) | Ruling::Replaced(..) if !gets_another => {}
                 Ruling::Replaced(kind, _) => replaced = Some((kind, spot)),
                 ruling => {
@@ -191,8 +191,11 @@ impl Guard {
             return Ok(failed(Errno::XDEV));
         }
         let may_come = if exchanges { self.places.may_leave(to) } else { self.places.may_take(to) };
-        if !self.places.may_leave(from)? || !may_come? {
-            return Ok(failed(Errno::ACCESS));
+        if !self.places.may_leave(from)? {
+            return self.prevent_move(from);
+        }
+        if !may_come? {
+            return self.prevent_move(to);
         }
         if !self.places.may_take_moved(from, to)? {
             return self.refuse_at(to);

@@ -68,6 +68,11 @@ impl Guard {
         self.prevent(path.to_owned(), Why::InPlace)
     }
 
+    /// Refuses to move, remove or replace an entry that holds something protected.
+    pub(super) fn prevent_move(&mut self, spot: &Spot) -> io::Result<Answer> {
+        Ok(self.prevent(path_of(&spot.folder)?.join(spot.bare()), Why::Stays))
+    }
+
     fn prevent(&mut self, path: PathBuf, why: Why) -> Answer {
         self.prevented.add(path, why);
         Answer::Fail(libc::EACCES)

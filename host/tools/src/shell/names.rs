@@ -64,7 +64,7 @@ fn notes(workspace: &Path, names: &Names) -> Vec<String> {
         )
     });
     let more_prevented = (names.prevented_others > 0)
-        .then(|| format!("not written: {} more files that git trusts", names.prevented_others));
+        .then(|| format!("not written or not moved: {} more names", names.prevented_others));
     let traps = names.traps.iter().map(|trap| about_trap(workspace, trap));
     let more_traps = (names.traps_others > 0).then(|| {
         format!(
@@ -90,6 +90,10 @@ fn about_prevented(workspace: &Path, Prevented { path, why }: &Prevented) -> Str
         Why::InPlace => format!(
             "not written: {path}: git trusts this file, so commands change it only as git does: by renaming a lock file, \
              such as `git update-index`, `git update-ref` and `git symbolic-ref` do"
+        ),
+        Why::Stays => format!(
+            "not moved: {path}: it was there before the command, and is or holds a repository, or a file that other \
+             programs obey; such a folder stays where it is, and the person can move or delete it"
         ),
         Why::Names(text) => format!(
             "not written: {path}: the new content has {}, which git refuses elsewhere and would write for the person",

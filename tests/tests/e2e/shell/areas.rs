@@ -26,6 +26,25 @@ fn opened(tier: &str) -> Program {
 }
 
 #[test]
+fn a_folder_is_opened_as_soon_as_it_is_there() {
+    for tier in TIERS {
+        let program = in_tier(tier);
+        let later = program.workspace().parent().expect("a folder").canonical().join("later");
+        let policy = format!(
+            "[shell.profile.workspace]\nread = [\"@system\"]\nwrite = [\"@workspace\", \"@tmp\", \"{}\"]\n",
+            later.display()
+        );
+        let program = with_policy(program, &policy);
+        let mut server = start(&program);
+        let write = format!("echo x > {}/file", later.display());
+        assert_ne!(bash(&mut server, &write).exit_code(), 0, "{tier}");
+        std::fs::create_dir(&later).expect("a folder");
+        let ran = bash(&mut server, &write);
+        assert_eq!(ran.exit_code(), 0, "{tier}: {}", ran.text);
+    }
+}
+
+#[test]
 fn what_is_denied_is_denied_in_every_folder() {
     for tier in TIERS {
         let program = opened(tier);

@@ -252,5 +252,9 @@ fn harmless_repositories_do_not_hide_the_one_that_starts_programs() {
          for n in $(seq 400); do mkdir $long$n && cp -r plain/.git $long$n/; done
          cp -r plain zz && git -C zz config core.fsmonitor x",
     );
-    assert!(ran.text.contains("zz/.git") && !ran.text.contains("xxx") && !ran.text.contains("more"), "{}", ran.text);
+    assert!(
+        ran.text.contains("zz/.git") && !ran.text.contains("xxx") && !ran.text.contains("more"),
+        "{}",
+        ran.text
+    );
 }

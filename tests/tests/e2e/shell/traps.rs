@@ -75,9 +75,9 @@ fn references_and_operations_that_lead_elsewhere_are_told() {
         assert!(ran.text.contains(told), "{}", ran.text);
         let ran = bash(
             server,
-            "rm .git/FETCH_HEAD; cd .git; echo x > MERGE_RR; echo x > MERGE_AUTOSTASH; mkdir rr-cache",
+            "rm .git/FETCH_HEAD; cd .git; echo x > MERGE_RR; echo x > MERGE_AUTOSTASH; mkdir rr-cache gitweb",
         );
-        for name in ["MERGE_RR", "MERGE_AUTOSTASH", "rr-cache"] {
+        for name in ["MERGE_RR", "MERGE_AUTOSTASH", "rr-cache", "gitweb"] {
             assert!(
                 ran.text.contains(&format!("\".git/{name}\"")) && ran.text.contains("not created: "),
                 "{}",
@@ -91,6 +91,57 @@ fn references_and_operations_that_lead_elsewhere_are_told() {
         let ran = bash(server, "git -c user.name=n -c user.email=n@example.com rebase -q --root -x false");
         let told = "changed: \".git/rebase-merge/git-rebase-todo\": an operation of git seems to be unfinished, and git may start, write or apply something because of \"exec false\"";
         assert!(ran.text.contains(told), "{}", ran.text);
+    });
+}
+
+/// A tool may look for such a folder, as `git instaweb` does for its programs.
+#[test]
+fn a_new_folder_of_an_unknown_name_in_a_git_directory_is_told() {
+    in_each_tier(|program, server| {
+        let workspace = program.workspace();
+        git(&workspace, &["init", "-q"]);
+        std::fs::create_dir(workspace.join(".git/earlier")).expect("a folder");
+        // Takes longer than a step of the clock of files.
+        assert_eq!(bash(server, "git status").exit_code(), 0);
+        let ran = bash(server, "mkdir .git/tool .git/lfs; touch .git/earlier/x; ln -s x .git/link");
+        for name in ["tool", "link"] {
+            let told = format!("changed: \".git/{name}\": git creates nothing of this name");
+            assert!(ran.text.contains(&told), "{}", ran.text);
+        }
+        assert_eq!(ran.text.matches("changed: ").count(), 2, "{}", ran.text);
+    });
+}
+
+#[test]
+fn a_repository_that_was_there_stays_where_it_is_and_the_result_says_so() {
+    in_each_tier(|program, server| {
+        let workspace = program.workspace();
+        std::fs::create_dir(workspace.join("old")).expect("a folder");
+        git(&workspace.join("old"), &["init", "-q"]);
+        let ran = bash(server, "mv old new");
+        assert!(ran.exit_code() != 0 && ran.text.contains("not moved: \"old\""), "{}", ran.text);
+        assert!(workspace.join("old/.git/HEAD").exists());
+    });
+}
+
+/// Git trusts the trees in an index at the next commit, and shows no difference.
+#[test]
+fn caches_of_an_index_are_not_taken_over() {
+    in_each_tier(|program, server| {
+        let workspace = program.workspace();
+        git(&workspace, &["init", "-q"]);
+        program.put("workspace/folder/file", "x");
+        git(&workspace, &["add", "-A"]);
+        git(&workspace, &["commit", "-q", "-m", "x"]);
+        let has_trees = || {
+            let index = std::fs::read(workspace.join(".git/index")).expect("an index");
+            index.windows(4).any(|part| part == b"TREE")
+        };
+        assert!(has_trees());
+        let ran = bash(server, "touch new; git add new && git status -s && git fsck && git diff --quiet");
+        assert!(ran.exit_code() == 0 && ran.text.contains("A  new") && !has_trees(), "{}", ran.text);
+        git(&workspace, &["commit", "-q", "-m", "y"]);
+        assert!(has_trees());
     });
 }
 
