@@ -147,7 +147,7 @@ impl Look {
         text.push_str("From\n");
         rows(&mut text, "  ", &origin.address, MAX_ROWS);
         if let Some(file) = &origin.file {
-            let _ = writeln!(text, "  a file with the sha256 {file}");
+            let _ = writeln!(text, "  sha256 {file}");
         }
         if let Some(wit) = &origin.chosen.wit {
             rows(&mut text, "  ", &format!("described by --wit {}", wit.display()), MAX_ROWS);
