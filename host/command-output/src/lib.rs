@@ -22,5 +22,5 @@ pub use fit::{beginning, fit, length};
 pub use human::{human_bytes, human_duration};
 pub use ring::{Cursor, Piece, RING_BYTES, Ring};
 pub use said::{Said, Subject};
-pub use spill::{FullOutput, SPILL_BYTES, SpillPlace, prune};
+pub use spill::{FullOutput, SPILL_BYTES, SpillPlace, Whole, prune};
 pub use transcript::{Finished, Transcript};

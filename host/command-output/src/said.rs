@@ -20,12 +20,20 @@ pub enum Subject {
     Memory,
     /// A process or thread that was not started.
     Processes,
+    /// A program that is not there.
+    Program,
+    /// The socket of Docker or Podman.
+    Containers,
+    /// The packages of the system.
+    Packages,
+    /// A port that only some may listen at.
+    Port,
 }
 
-use Subject::{Full, Listening, Memory, Missing, Processes, Refused};
+use Subject::{Containers, Full, Listening, Memory, Missing, Packages, Port, Processes, Program, Refused};
 
 /// Words of programs and libraries about these subjects, without a first letter that may be a capital.
-const WORDS: [(Subject, &[u8]); 31] = [
+const WORDS: [(Subject, &[u8]); 41] = [
     (Refused, b"onnection refused"),
     (Refused, b"ECONNREFUSED"),
     (Refused, b"ouldn't connect to server"),
@@ -57,6 +65,16 @@ const WORDS: [(Subject, &[u8]); 31] = [
     (Processes, b"ailed to spawn thread"),
     (Processes, b"thread constructor failed"),
     (Processes, b"spawn EAGAIN"),
+    (Program, b"ommand not found"),
+    (Program, b": not found"),
+    (Containers, b"docker.sock"),
+    (Containers, b"podman.sock"),
+    (Packages, b"/var/lib/dpkg/lock"),
+    (Packages, b"/var/lib/apt/lists"),
+    (Packages, b"requires superuser privilege"),
+    (Port, b"bind: permission denied"),
+    (Port, b"listen EACCES"),
+    (Port, b"bind() to "),
 ];
 /// Maximum length of a line in bytes.
 const MAX_LINE_BYTES: usize = 1024;
@@ -171,6 +189,11 @@ mod tests {
             ("bash: fork: retry: Resource temporarily unavailable", Processes),
             ("sh: 1: Cannot fork", Processes),
             ("RuntimeError: can't start new thread", Processes),
+            ("bash: line 1: cargo: command not found", Program),
+            ("sh: 1: cargo: not found", Program),
+            ("Cannot connect to the Docker daemon at unix:///var/run/docker.sock.", Containers),
+            ("E: Could not open lock file /var/lib/dpkg/lock-frontend - open", Packages),
+            ("listen tcp :80: bind: permission denied", Port),
         ] {
             assert!(of(&[line]).speaks_of(subject), "{line}");
         }

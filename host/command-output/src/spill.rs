@@ -93,6 +93,53 @@ impl<W: Write> Spill<W> {
     }
 }
 
+/// Number of bytes of an output from which a file has all of it: more than results show.
+const WHOLE_BYTES: usize = 32 * 1024;
+
+/// The whole of an output that is read in pieces, in a file once it is long.
+#[derive(Debug)]
+pub struct Whole {
+    place: SpillPlace,
+    /// Output before there is a file.
+    before: Vec<u8>,
+    spill: Option<Result<Spill, String>>,
+}
+
+impl Whole {
+    /// Creates an empty output, which uses `place` if it gets long.
+    pub fn new(place: SpillPlace) -> Self {
+        Self { place, before: Vec::new(), spill: None }
+    }
+
+    /// Appends output.
+    pub fn push(&mut self, bytes: &[u8]) {
+        match &mut self.spill {
+            Some(Ok(spill)) => spill.write(bytes),
+            Some(Err(_)) => {}
+            None => {
+                self.before.extend_from_slice(&bytes[..bytes.len().min(WHOLE_BYTES)]);
+                if self.before.len() < WHOLE_BYTES {
+                    return;
+                }
+                let rest = &bytes[bytes.len().min(WHOLE_BYTES)..];
+                let before = std::mem::take(&mut self.before);
+                let made = Spill::create(&self.place);
+                self.spill = Some(made.unwrap_or_else(|| Err("no file is kept".to_owned())));
+                if let Some(Ok(spill)) = &mut self.spill {
+                    spill.write(&before);
+                    spill.write(rest);
+                }
+            }
+        }
+    }
+
+    /// Returns the file, if there is one.
+    pub fn file(&self) -> Option<FullOutput> {
+        let Some(Ok(Spill { path, bytes, full, error, .. })) = &self.spill else { return None };
+        Some(FullOutput { path: path.clone(), bytes: *bytes, complete: !full && error.is_none() })
+    }
+}
+
 /// Removes the oldest files of `folder` until at most `keep_files` files with a total of `keep_bytes` remain.
 /// Only regular files with this module's naming are removed, and links are not followed.
 pub fn prune(folder: impl AsRef<Path>, keep_files: usize, keep_bytes: u64) {
@@ -121,6 +168,20 @@ pub fn prune(folder: impl AsRef<Path>, keep_files: usize, keep_bytes: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_output_is_whole_in_a_file_while_it_grows() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut whole = Whole::new(SpillPlace::new(folder.path(), "a"));
+        whole.push(b"first\n");
+        assert_eq!(whole.file(), None);
+        whole.push(&vec![b'x'; WHOLE_BYTES + 5]);
+        whole.push(b"\nlast");
+        let file = whole.file().expect("a file");
+        let text = fs::read(&file.path).expect("the output");
+        assert!(file.complete && file.bytes == text.len() as u64 && text.len() == 6 + WHOLE_BYTES + 5 + 5);
+        assert!(text.starts_with(b"first\nx") && text.ends_with(b"x\nlast"));
+    }
 
     struct Full(usize);
 

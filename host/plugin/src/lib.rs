@@ -41,7 +41,7 @@ pub use hashes::{ApprovalHash, Hashes, PluginHash, led_elsewhere};
 pub use headers::Template;
 pub use manifest::{MAX_MANIFEST_BYTES, MAX_TOOLS, Manifest, ManifestError, USUAL_TOOLS};
 pub use name::{NameError, PluginName};
-pub use origin::{ORIGIN, Origin};
+pub use origin::{Chosen, ORIGIN, Origin};
 pub use plugin_folder::{
     Installed, MANIFEST, MAX_COMPONENT_BYTES, PluginFolder, SIGNATURE, read_file, read_signature,
 };

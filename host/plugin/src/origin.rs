@@ -1,6 +1,7 @@
 //! Source of an installed plugin.
 
 use std::io;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -32,10 +33,31 @@ pub struct Origin {
     /// Signature of that file, in minisign format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
+    /// Choices of the user for it.
+    #[serde(default, skip_serializing_if = "Chosen::is_empty")]
+    pub chosen: Chosen,
     /// Fingerprint of the installed `plugin.toml`.
     pub manifest: Fingerprint,
     /// Fingerprint of the component.
     pub component: Fingerprint,
+}
+
+/// Choices of the user for a plugin, which hold for its other versions, too.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chosen {
+    /// Path of the WIT package that describes the tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wit: Option<PathBuf>,
+    /// Maximum number of tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tools: Option<usize>,
+}
+
+impl Chosen {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Origin {

@@ -11,7 +11,7 @@ use scorpiox_fs::{FINE_STEP, Stamp, shortage};
 use crate::fingerprint::{Fingerprint, Stamps};
 use crate::manifest::{MAX_MANIFEST_BYTES, Manifest};
 use crate::name::PluginName;
-use crate::origin::Origin;
+use crate::origin::{Chosen, Origin};
 
 /// Maximum size of a component. A component with a Python interpreter has about 40 MB.
 pub const MAX_COMPONENT_BYTES: u64 = 128 * 1024 * 1024;
@@ -195,6 +195,14 @@ impl Installed {
     pub fn author_name(&self) -> Option<PluginName> {
         self.stamps.0.as_ref()?;
         Origin::read_any(self).ok()?.map(|origin| origin.name)
+    }
+
+    /// Returns the user's choices for the plugin, even if the files have changed.
+    pub fn chosen(&self) -> Chosen {
+        if self.stamps.0.is_none() {
+            return Chosen::default();
+        }
+        Origin::read_any(self).ok().flatten().map(|origin| origin.chosen).unwrap_or_default()
     }
 
     /// Returns the path or URL that the plugin came from, even if the files have changed.

@@ -227,7 +227,10 @@ pub enum QuestionsError {
         max: usize,
     },
     /// An empty list of options.
-    #[error("question {question} has no options; it takes 1 to {MAX_OPTIONS}")]
+    #[error(
+        "question {question} has no options; it takes 1 to {MAX_OPTIONS}, such as likely answers: the person can also \
+         answer in words of their own. Or ask it in your reply instead of by a call"
+    )]
     NoOptions {
         /// Number of the question, from 1.
         question: usize,

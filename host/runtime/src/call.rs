@@ -300,6 +300,9 @@ fn run<T>(
     let outcome = body(loaded, &mut store);
     let state = store.into_data();
     if let Some(wasi) = &state.wasi {
+        if outcome.is_err() {
+            wasi.mark_shown();
+        }
         wasi.log(&component.name);
     }
     setup.uses.took_memory(state.meter.used);

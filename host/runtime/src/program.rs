@@ -77,12 +77,14 @@ pub(super) fn outcome(
         },
     };
     if exit == Exit::Code(0) {
+        wasi.stdout.mark_shown();
         let mut text = shown(&wasi.stdout.printed(), most);
         if text.is_empty() {
             text.push_str("Done.");
         }
         return Ok(Ok(ToolResult { content: vec![Content::Text(text)], structured: None }));
     }
+    wasi.mark_shown();
     let said = wasi.said();
     Ok(Err(ToolError::Failed(format!("The program ended with {exit}.\n{said}"))))
 }

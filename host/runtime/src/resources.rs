@@ -106,7 +106,7 @@ fn run(
     let gave = in_instance(&mut kept, loaded, component, (exported, given), &mut turn.record);
     let gave = waiting(component, setup, gave)
         .map(|Gave { called, is_sound }| (Noted::new(called, By::Host, kept.store.data()), is_sound));
-    let (contexts, (said, unset)) = kept.store.data_mut().pause(&component.name);
+    let (contexts, (said, unset)) = kept.store.data_mut().pause(&component.name, gave.is_err());
     let meter = &kept.store.data().meter;
     setup.uses.took_memory(meter.used);
     let finished = match gave {

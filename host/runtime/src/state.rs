@@ -66,9 +66,12 @@ impl CallState {
 
     /// Ends a call of a retained instance. Returns the state of the capabilities, the printed output, and a note on
     /// variables that it mentions. Until the next call, the instance cannot reach anything.
-    pub(super) fn pause(&mut self, tool: &str) -> (Contexts, (String, Option<String>)) {
+    pub(super) fn pause(&mut self, tool: &str, has_failed: bool) -> (Contexts, (String, Option<String>)) {
         let mut last_words = Default::default();
         if let Some(wasi) = &mut self.wasi {
+            if has_failed {
+                wasi.mark_shown();
+            }
             wasi.log(tool);
             last_words = wasi.last_words();
             wasi.rest();

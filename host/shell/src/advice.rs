@@ -20,10 +20,13 @@ use crate::work_trees;
 const SHARED: &str = ", since workspaces of a policy with several get none by themselves";
 
 impl Started {
-    /// Returns advice for the user if the output of a command that succeeded complains that no host can be reached.
+    /// Returns advice for the user if the output of a command that succeeded complains that no host can be reached, or no
+    /// repository.
     pub(super) fn advice_after_success(&self, complaints: &Complaints, has_refusals: bool) -> Vec<String> {
         let offline = complaints.says_offline().then(|| self.why_offline(has_refusals));
-        offline.flatten().into_iter().collect()
+        // A pipe or `||` hides the failure of git.
+        let git = complaints.lacks_repository().then(|| self.repository_elsewhere());
+        offline.flatten().into_iter().chain(git.flatten()).collect()
     }
 
     /// Returns advice for the user if the output complains about something that the command cannot see.
@@ -211,6 +214,9 @@ impl Started {
             return Some(format!("read-only: profile {profile} does not write to the workspace{why}"));
         }
         (!path.starts_with(workspace) && !writes(&path)).then(|| {
+            if let Some(absent) = self.about_absent(&path) {
+                return absent;
+            }
             format!(
                 "read-only: commands of profile {profile} write only to the workspace, /tmp, $HOME and the folders in \
                  `write`; the person can add one: `scorpiox-code policy allow write FOLDER{}`",

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use scorpiox_audit::{ClientName, UnderPolicy, Uses};
-use scorpiox_command_output::{Complaints, Cursor, Piece, Ring, Said};
+use scorpiox_command_output::{Complaints, Cursor, FullOutput, Piece, Ring, Said, Whole};
 use scorpiox_egress_proxy::Refusal;
 use scorpiox_executor::{Cancel, Reason, threads};
 use scorpiox_policy::Policy;
@@ -20,7 +20,7 @@ use scorpiox_sandbox::{Happened, Outcome, Tier};
 
 use super::met::Met;
 use super::request::{Request, note_hosts, note_names, note_reached};
-use super::run::ENDED_BY_POLICY;
+use super::run::{ENDED_BY_POLICY, output_place};
 use super::{RunsIn, Shell, ShellError, Started};
 use refusals::Refusals;
 
@@ -124,6 +124,7 @@ struct Task {
 #[derive(Debug)]
 struct State {
     ring: Ring,
+    whole: Option<FullOutput>,
     /// Read position of the client.
     cursor: Cursor,
     refusals: Refusals,
@@ -186,6 +187,8 @@ pub struct Begun {
 pub struct ReadPiece {
     /// New output.
     pub piece: Piece,
+    /// File with all of it, if it is long.
+    pub whole: Option<FullOutput>,
     /// Hosts refused since the last read.
     pub refusals: Vec<Refusal>,
     /// Advice for the user on how to open a refused resource, reported once.
@@ -253,7 +256,7 @@ impl Shell {
         let advice = std::mem::take(&mut state.advice);
         let State { ring, cursor, refusals, .. } = &mut *state;
         let piece = ring.read(cursor, most_bytes, ended);
-        let refusals = refusals.news();
+        let (refusals, whole) = (refusals.news(), state.whole.clone());
         if ended && !piece.more {
             state.read_to_end.get_or_insert_with(Instant::now);
         }
@@ -263,7 +266,7 @@ impl Shell {
         if ended && !piece.more && task.owner.is_none() {
             self.untold.told(id);
         }
-        Ok(ReadPiece { piece, refusals, advice, task: task.listed() })
+        Ok(ReadPiece { piece, whole, refusals, advice, task: task.listed() })
     }
 
     /// Ends a task and waits for its end. The returned flag is `true` if it was still running.
@@ -326,6 +329,7 @@ impl TaskPlace<'_> {
         let refusals = Refusals { told: refusals.len(), recorded: refusals.len(), all: refusals, known };
         let state = State {
             ring,
+            whole: None,
             cursor: Cursor::default(),
             refusals,
             advice: Vec::new(),
@@ -510,7 +514,7 @@ impl Task {
         let mut stopped = false;
         let (mut complaints, mut told) = (Complaints::default(), (false, false));
         let (mut said, mut told_of_ports) = (Said::default(), false);
-        let mut moved = Vec::new();
+        let (mut moved, mut whole) = (Vec::new(), Whole::new(output_place(&started.cell.plan.outputs)));
         loop {
             if let (false, Some(reason)) = (stopped, self.stop.reason()) {
                 stopped = true;
@@ -523,7 +527,10 @@ impl Task {
                     met.look(bytes);
                     complaints.look(bytes);
                     said.look(bytes);
-                    self.state().ring.push(bytes);
+                    whole.push(bytes);
+                    let mut state = self.state();
+                    state.ring.push(bytes);
+                    state.whole = whole.file();
                     None
                 }
                 Ok(Happened::Nothing) => None,

@@ -19,7 +19,7 @@ const SYSTEM_PATH: [&str; 6] =
 const MACOS_PATH: [&str; 2] = ["/opt/homebrew/bin", "/opt/local/bin"];
 
 /// Settings that suppress prompts, terminal output effects, and actions that commands may not perform.
-const FIXED: [(&str, &str); 18] = [
+const FIXED: [(&str, &str); 20] = [
     ("TERM", "dumb"),
     ("NO_COLOR", "1"),
     ("PAGER", "cat"),
@@ -36,6 +36,10 @@ const FIXED: [(&str, &str); 18] = [
     ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
     ("npm_config_yes", "true"),
     ("npm_config_update_notifier", "false"),
+    // What a background command prints is read while it runs.
+    ("PYTHONUNBUFFERED", "1"),
+    // The `fetch` of Node 24 uses the proxy only with this variable.
+    ("NODE_USE_ENV_PROXY", "1"),
     // LeakSanitizer traces its own process, which the sandbox forbids, and would make every program fail at
     // exit. AddressSanitizer also reads its own options, for commands that set those of LeakSanitizer themselves.
     ("LSAN_OPTIONS", NO_LEAKS),
@@ -156,7 +160,7 @@ pub(super) fn build(
     set("USER", user.to_owned());
     set("LOGNAME", user.to_owned());
     set("LANG", "C.UTF-8".to_owned());
-    set("PATH", path(&plan.toolchains));
+    set("PATH", path(plan));
     toolchains(site, &plan.toolchains, &mut set);
     let retries: &[_] = match &profile.network.value {
         NetworkRule::Off => &WITHOUT_HOSTS,
@@ -197,7 +201,7 @@ fn user() -> &'static str {
 
 /// Returns `PATH` for commands without a sandbox: the folders of Git for Windows, then the host's `PATH`.
 #[cfg(windows)]
-fn path(_: &[PathBuf]) -> String {
+fn path(_: &Plan) -> String {
     const GIT: [&str; 3] =
         [r"C:\Program Files\Git\mingw64\bin", r"C:\Program Files\Git\usr\bin", r"C:\Windows\System32"];
     let own = env::var_os("PATH").unwrap_or_default();
@@ -210,13 +214,15 @@ fn path(_: &[PathBuf]) -> String {
 
 /// Returns `PATH`: the folders of the host's `PATH` that commands can see, with all links resolved, then the system's.
 #[cfg(not(windows))]
-fn path(toolchains: &[PathBuf]) -> String {
+fn path(plan: &Plan) -> String {
     let own = env::var_os("PATH").unwrap_or_default();
     // The links on the way to a folder are not there in a cell.
     let resolved = env::split_paths(&own)
         .filter(|folder| folder.is_absolute())
         .filter_map(|folder| dunce::canonicalize(folder).ok());
-    let seen = resolved.filter(|folder| toolchains.iter().any(|toolchain| folder.starts_with(toolchain)));
+    let opened = plan.areas.iter().filter(|area| !area.write).map(|area| &area.path);
+    let open: Vec<_> = plan.toolchains.iter().chain(opened).collect();
+    let seen = resolved.filter(|folder| open.iter().any(|open| folder.starts_with(open)));
     let mut folders: Vec<PathBuf> = seen.collect();
     if cfg!(target_os = "macos") {
         folders.extend(MACOS_PATH.iter().map(PathBuf::from));

@@ -27,6 +27,8 @@ const WORDS: [&[u8]; 6] = [
 ];
 /// Refusals with which git fails to delete a protected file: a mount, or a file that the supervisor keeps.
 const KEEPS: [&str; 2] = ["evice or resource busy", "ermission denied"];
+/// Words about a file that was to be somewhere else, or not at all.
+const AWAY: [&str; 5] = ["move", "rename", "unlink", "delete", "rmdir"];
 /// Ends of a line before the words of a refusal, by a program that does not name the file.
 const UNNAMED: [&str; 4] = ["", "[Errno 13]", "rror:", "library::"];
 /// Folder of a git directory with the administrative folders of linked work trees.
@@ -164,13 +166,31 @@ impl Met {
         sentences.extend(protected.filter(exists).map(|inside| {
             let inside = inside.to_string_lossy();
             format!(
-                "protected: {inside:?}: other programs obey files of this name, so commands cannot change them; the \
-                 person can"
+                "protected: {inside:?}: programs outside of the sandbox obey files of this name, so no command can change them, \
+                 whatever the policy says; the person can, in a terminal"
             )
         }));
+        sentences.extend(self.repositories(workspace));
         sentences.extend(about_git.into_iter().map(str::to_owned));
         sentences.truncate(MAX_SENTENCES);
         sentences
+    }
+
+    /// Returns a sentence for each repository in the workspace that the output says was not moved or deleted.
+    fn repositories(&self, workspace: &Path) -> Vec<String> {
+        let lines = self.lines.iter().filter(|line| AWAY.iter().any(|words| line.contains(words)));
+        let named = named(lines, workspace);
+        let inside = named.iter().filter_map(|path| path.strip_prefix(workspace).ok());
+        let found = inside.filter(|inside| !inside.as_os_str().is_empty());
+        let found = found.filter(|inside| is_there(workspace, &inside.join(".git/config"), false));
+        let sentence = |inside: &Path| {
+            format!(
+                "protected: {:?} is a repository of git, which obeys files in it, so no later command moves or deletes it; the \
+                 person can, in a terminal",
+                inside.to_string_lossy()
+            )
+        };
+        found.map(sentence).collect()
     }
 
     /// Returns the denied files named in the output, each with its rule.
@@ -293,6 +313,14 @@ mod tests {
         for said_of in ["Permission denied", "Read-only file system"] {
             assert_eq!(said(&format!("x: link/.vscode/tasks.json: {said_of}\n")), [""; 0]);
         }
+        std::fs::create_dir_all(root.join("q/.git")).expect("a folder");
+        std::fs::write(root.join("q/.git/config"), "").expect("a file");
+        let moved = said("mv: cannot move 'q' to 'r': Permission denied\n");
+        assert!(
+            moved.len() == 1 && moved[0].starts_with("protected: \"q\" is a repository of git"),
+            "{moved:?}"
+        );
+        assert_eq!(said("bash: line 1: q: Permission denied\n"), [""; 0]);
         let protected = said("bash: line 1: .vscode/tasks.json: Read-only file system\n");
         assert!(
             protected.len() == 1 && protected[0].starts_with("protected: \".vscode/tasks.json\": "),

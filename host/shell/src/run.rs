@@ -266,7 +266,7 @@ impl Shell {
 }
 
 /// Returns the path for the complete output of the next command, if that output is long.
-fn output_place(folder: &Path) -> SpillPlace {
+pub(super) fn output_place(folder: &Path) -> SpillPlace {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     if count.is_multiple_of(16) {

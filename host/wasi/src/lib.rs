@@ -213,6 +213,16 @@ impl WasiState {
         self.source.secrets.withheld(text)
     }
 
+    /// Notes that the result of the call shows the printed output, as errors do up to a limit.
+    pub fn mark_shown(&self) {
+        let sinks = [&self.stdout, &self.stderr];
+        if sinks.iter().map(|sink| sink.printed().total).sum::<u64>() < MAX_SAID_CHARS as u64 {
+            for sink in sinks {
+                sink.mark_shown();
+            }
+        }
+    }
+
     /// Writes the printed output to the operator's log.
     pub fn log(&self, tool: &str) {
         for sink in [&self.stdout, &self.stderr] {

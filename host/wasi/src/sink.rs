@@ -34,6 +34,8 @@ struct Kept {
     tail: VecDeque<u8>,
     most_tail: usize,
     total: u64,
+    /// `true` if the result of the call shows the output.
+    is_shown: bool,
 }
 
 /// Captured output.
@@ -85,6 +87,7 @@ impl Sink {
             tail: VecDeque::new(),
             most_tail: most - most_head,
             total: 0,
+            is_shown: false,
         };
         Self(Arc::new(Mutex::new(kept)))
     }
@@ -105,13 +108,24 @@ impl Sink {
         kept.head.clear();
         kept.tail.clear();
         kept.total = 0;
+        kept.is_shown = false;
     }
 
-    /// Writes the output to the operator's log.
+    /// Notes that the result of the call shows the output.
+    pub fn mark_shown(&self) {
+        self.lock().is_shown = true;
+    }
+
+    /// Writes the output to the operator's log. Output that the result shows has a target of its own.
     pub(super) fn log(&self, tool: &str, secrets: &Secrets) {
+        let is_shown = self.lock().is_shown;
         let text = secrets.redacted(self.printed().text());
-        for line in text.lines().take(MAX_LINES) {
-            tracing::info!(target: "guest", "{tool}: {}", one_line(line));
+        for line in text.lines().take(MAX_LINES).map(one_line) {
+            if is_shown {
+                tracing::info!(target: "guest::shown", "{tool}: {line}");
+            } else {
+                tracing::info!(target: "guest", "{tool}: {line}");
+            }
         }
     }
 

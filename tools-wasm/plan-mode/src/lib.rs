@@ -129,9 +129,10 @@ fn check(files: &mut impl Files, plan_file: &str) -> Result<Option<String>, Fail
             "The plan file {:?} does not exist, so plan mode stays active. Write the plan there first, or leave plan_file out.",
             args::shown(plan_file)
         ))),
-        Err(FilesError::Invalid(why)) => {
-            Err(Failure::InvalidInput(format!("plan_file: {why} Plan mode stays active.")))
-        }
+        Err(FilesError::Invalid(why)) => Err(Failure::InvalidInput(format!(
+            "plan_file: {}. Plan mode stays active.",
+            why.trim_end_matches('.')
+        ))),
         Err(FilesError::Denied(why)) => Err(Failure::Denied(format!(
             "plan_file: {}. Plan mode stays active: save the plan in a file of the workspace, or leave plan_file out.",
             why.trim_end_matches('.')

@@ -252,7 +252,7 @@ fn unread(error: FilesError, file: &File) -> Failure {
             file.path
         )),
         (FilesError::NotFound(_), Some(Failure::InvalidInput(no_url))) => {
-            Failure::InvalidInput(format!("{no_url} No file of the workspace has this path either."))
+            Failure::InvalidInput(format!("The workspace has no file {}. {no_url}", file.path))
         }
         (error, _) => error.into(),
     }

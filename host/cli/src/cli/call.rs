@@ -20,7 +20,7 @@ use scorpiox_transport_stdio::streams::{Ringing, ring_while};
 use scorpiox_transport_stdio::{End, Server};
 
 /// Tools with arguments that examples show, and another example for all other tools.
-const EXAMPLES: [(&str, &str); 7] = [
+const EXAMPLES: [(&str, &str); 12] = [
     ("Bash", "command='echo hi'"),
     ("ReadDocs", "url=README.md"),
     ("ReadImage", "file_path=picture.png"),
@@ -28,8 +28,13 @@ const EXAMPLES: [(&str, &str); 7] = [
     ("InvokeSkill", "skill_name=NAME"),
     ("AskUserQuestion", r#"questions_json='{"questions":[{"question":"…","options":["A","B"]}]}'"#),
     ("ReadBgOutput", "task_id:=1"),
+    ("KillBgTask", "task_id:=1"),
+    ("BackgroundBash", "command='sleep 5'"),
+    ("TaskManager", "action=list query="),
+    ("SetCallback", "action=list"),
+    ("PlanMode", "action=status"),
 ];
-const EXAMPLE: &str = "action=list query=";
+const EXAMPLE: &str = "name=text number:=5";
 /// Tool that starts commands which end with their server, which ends with the call.
 const BACKGROUND: &str = "BackgroundBash";
 const QUESTION: &str = "AskUserQuestion";

@@ -26,7 +26,11 @@ pub(super) fn start(guests: bool, is_service: bool) {
         ["SCORPIOX_LOG", "RUST_LOG"].iter().find_map(|name| unfilled::variable(name)?.into_string().ok());
     let parsed = filter.as_deref().map(str::parse::<Targets>);
     let guest_level = if guests { LevelFilter::DEBUG } else { LevelFilter::WARN };
-    let fallback = Targets::new().with_default(LevelFilter::WARN).with_target("guest", guest_level);
+    let fallback = Targets::new()
+        .with_default(LevelFilter::WARN)
+        .with_target("guest", guest_level)
+        // A trial prints the result beside the log.
+        .with_target("guest::shown", LevelFilter::WARN);
     let targets = match &parsed {
         Some(Ok(targets)) => targets.clone(),
         _ => fallback,

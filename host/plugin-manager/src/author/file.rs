@@ -18,7 +18,11 @@ pub fn name_of(file: &Path) -> Result<PluginName, NameError> {
 /// Reads a regular file of limited size.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     let said = || format!("{} cannot be read", path.display());
-    ensure!(path.exists(), "{} does not exist; name a WebAssembly file (.wasm)", path.display());
+    ensure!(
+        path.exists(),
+        "{} does not exist; name a WebAssembly file (.wasm); `scorpiox-code plugin new` starts a plugin from nothing",
+        path.display()
+    );
     let about = path.metadata().with_context(said)?;
     ensure!(
         about.is_file(),
@@ -67,6 +71,6 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         assert!(read(folder.path()).expect_err("an error").to_string().contains("is not a file"));
         let none = read(&folder.path().join("none")).expect_err("an error").to_string();
-        assert!(none.ends_with("none does not exist; name a WebAssembly file (.wasm)"), "{none}");
+        assert!(none.contains("none does not exist; name a WebAssembly file (.wasm); `"), "{none}");
     }
 }

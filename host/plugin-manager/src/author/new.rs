@@ -165,13 +165,22 @@ pub fn new(language: Language, name: &PluginName) -> Result<()> {
     template.write(folder, name)?;
     let (what, source) = (template.language, template.source);
     let (tool, arguments, change) = if matches!(language, Language::Program | Language::Go) {
-        ("run", r#"{"stdin": "one two three"}"#, format!("{name}/{source}"))
+        (
+            "run",
+            r#"{"stdin": "one two three"}"#,
+            format!("{name}/{source}, and [tools.run] of {name}/plugin.toml"),
+        )
     } else {
-        ("count", r#"{"text": "one two three"}"#, format!("{name}/wit/world.wit and {name}/{source}"))
+        (
+            "count",
+            r#"{"text": "one two three"}"#,
+            format!("{name}/wit/world.wit, {name}/{source}, and [tools.count] of {name}/plugin.toml"),
+        )
     };
     terminal::print(&Shown::text(&format!(
         "{name}/ is a plugin in {what}, with a tool {name}.{tool}. What to do next:\n\
          \x20 make -C {name}\n\
+         \x20 scorpiox-code plugin test {name} {tool} '{arguments}'\n\
          \x20 scorpiox-code plugin add {name}\n\
          \x20 scorpiox-code call {name}.{tool} '{arguments}'\n\
          Then change {change}.\n"

@@ -149,6 +149,12 @@ impl Look {
         if let Some(file) = &origin.file {
             let _ = writeln!(text, "  sha256 {file}");
         }
+        if let Some(wit) = &origin.chosen.wit {
+            rows(&mut text, "  ", &format!("described by --wit {}", wit.display()), MAX_ROWS);
+        }
+        if let Some(max_tools) = origin.chosen.max_tools {
+            let _ = writeln!(text, "  with --max-tools {max_tools}");
+        }
         if let Some(name) = origin.other_name(&self.installed.name) {
             let _ = writeln!(text, "  where its name is {name}");
         }

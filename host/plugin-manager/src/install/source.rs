@@ -9,8 +9,8 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use scorpiox_component_abi::anatomy::Anatomy;
 use scorpiox_plugin::package::{MAX_PACKAGE_BYTES, Package};
 use scorpiox_plugin::{
-    Fingerprint, MANIFEST, MAX_COMPONENT_BYTES, MAX_MANIFEST_BYTES, MAX_TOOLS, Manifest, NameError, Origin,
-    PluginName, SIGNATURE, read_file, read_signature,
+    Chosen, Fingerprint, MANIFEST, MAX_COMPONENT_BYTES, MAX_MANIFEST_BYTES, MAX_TOOLS, Manifest, NameError,
+    Origin, PluginName, SIGNATURE, read_file, read_signature,
 };
 use scorpiox_policy::Policy;
 use scorpiox_signature::{MAX_SIGNATURE_BYTES, PublicKey, SIGNATURE_SUFFIX, Signature, Statement, digest};
@@ -90,6 +90,17 @@ pub struct Overrides<'a> {
     pub wit: Option<&'a Path>,
     /// Maximum number of tools.
     pub max_tools: Option<usize>,
+    /// Choices for the installed version, which hold where none of these does.
+    pub kept: Option<&'a Chosen>,
+}
+
+impl Overrides<'_> {
+    /// Returns the choices to keep for other versions.
+    fn chosen(&self) -> Chosen {
+        let kept = self.kept.cloned().unwrap_or_default();
+        let wit = self.wit.map(|wit| absolute(wit).into());
+        Chosen { wit: wit.or(kept.wit), max_tools: self.max_tools.or(kept.max_tools) }
+    }
 }
 
 /// A plugin to install, with the content of its files.
@@ -110,7 +121,7 @@ struct Parts {
     manifest: String,
     /// Name for the installation.
     name: PluginName,
-    max_tools: Option<usize>,
+    chosen: Chosen,
     component: Vec<u8>,
     wit: Wit,
     address: String,
@@ -126,12 +137,15 @@ enum Wit {
     Beside(PathBuf),
     /// A directory or a file that the user named.
     Named(PathBuf),
+    /// One that the user named for an earlier version.
+    Kept(PathBuf),
 }
 
 impl Wit {
     /// Returns the WIT that the user named, or else the given one.
     fn or(overrides: Overrides<'_>, other: Self) -> Self {
-        overrides.wit.map_or(other, |wit| Self::Named(wit.to_owned()))
+        let kept = overrides.kept.and_then(|kept| kept.wit.clone());
+        overrides.wit.map_or_else(|| kept.map_or(other, Self::Kept), |wit| Self::Named(wit.to_owned()))
     }
 }
 
@@ -179,7 +193,7 @@ impl Source {
         let parts = Parts {
             manifest,
             name: name.cloned().unwrap_or(own.name),
-            max_tools: overrides.max_tools,
+            chosen: overrides.chosen(),
             component,
             wit: Wit::or(overrides, Wit::Own),
             address,
@@ -208,7 +222,7 @@ impl Source {
         let parts = Parts {
             manifest,
             name: overrides.name.cloned().unwrap_or(own.name),
-            max_tools: overrides.max_tools,
+            chosen: overrides.chosen(),
             component,
             wit: Wit::or(overrides, Wit::Beside(folder.join(WIT))),
             address: absolute(folder),
@@ -247,13 +261,13 @@ impl Source {
 
     /// Inspects the component and combines it with its manifest.
     fn of(parts: Parts) -> Result<Self> {
-        let Parts { manifest, name, max_tools, component, wit, address, file, of_file } = parts;
+        let Parts { manifest, name, chosen, component, wit, address, file, of_file } = parts;
         let own = Manifest::parse(&manifest)?;
         let component = encoded(Path::new(&address), component)?;
         let cannot = || format!("{name} cannot be a plugin");
         let anatomy = looked_into(&component, &own.capabilities).with_context(cannot)?;
         let manifest = if name == own.name { manifest } else { Manifest::with_name(&manifest, &name)? };
-        let manifest = match max_tools {
+        let manifest = match chosen.max_tools {
             Some(max_tools) => {
                 ensure!(
                     (1..=MAX_TOOLS).contains(&max_tools),
@@ -270,6 +284,7 @@ impl Source {
             address,
             file,
             signature: of_file,
+            chosen,
             manifest: Fingerprint::of(manifest.as_bytes()),
             component: Fingerprint::of(&component),
         };
@@ -327,8 +342,12 @@ fn bare_manifest(
 fn commented(manifest: &str, wit: &Wit, anatomy: &Anatomy) -> Result<String> {
     let wit = match wit {
         Wit::Named(wit) => return described_by(manifest, wit, anatomy),
+        // The author may describe the tools by now.
+        Wit::Kept(wit) if Manifest::parse(manifest)?.comments.is_empty() => {
+            return described_by(manifest, wit, anatomy);
+        }
         Wit::Beside(wit) => Some(wit).filter(|wit| wit.is_dir()),
-        Wit::Own => None,
+        Wit::Kept(_) | Wit::Own => None,
     };
     let found = wit.map_or_else(|| Ok(own_comments(anatomy)), |wit| comments(wit));
     let added = found.and_then(|comments| Ok(Manifest::with_comments(manifest, &comments)?));
@@ -422,6 +441,9 @@ fn missing(path: &Path, error: &std::io::Error) -> anyhow::Error {
     match path.parent().filter(|folder| folder.join(MANIFEST).is_file()) {
         Some(folder) => {
             let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+            if path.extension().is_some_and(|extension| extension == "wasm") {
+                return anyhow!("{}", not_built(folder, path));
+            }
             let folder = folder.display();
             anyhow!("{} does not exist; name a folder with {MANIFEST}, such as {folder}", path.display())
         }
@@ -554,6 +576,13 @@ mod tests {
         let expected =
             format!("{} does not exist; name a folder with plugin.toml, such as {folder}", none.display());
         assert_eq!(refused(&none), expected);
+        let component = home.path().join("a.wasm");
+        let (shown, manifest) = (component.display(), home.path().join(MANIFEST));
+        let expected =
+            format!("{shown} does not exist; build it, or correct `component` in {}", manifest.display());
+        assert_eq!(refused(&component), expected);
+        fs::write(home.path().join("Makefile"), "").expect("writes");
+        assert_eq!(refused(&component), format!("{shown} is not built; build it with: make -C {folder}"));
     }
 
     #[test]

@@ -39,6 +39,12 @@ pub fn pack(name: &str, (files, left_out): (&SkillFiles, &Left), out: Option<&Pa
 pub fn read_pack(path: &Path) -> Result<(String, SkillFiles)> {
     let bytes = bounded(path, MAX_PACK_BYTES.max(MAX_PACKAGE_BYTES))?;
     let shown = path.display();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    ensure!(
+        !path.ends_with("SKILL.md"),
+        "{shown} is a file of a skill; name its folder: {}",
+        folder.display()
+    );
     ensure!(!Package::is_one(&bytes), "{shown} is a plugin; `scorpiox-code plugin add {shown}` installs it");
     SkillFiles::from_bytes(&bytes).with_context(|| {
         format!("{shown} is no pack of a skill, which `scorpiox-code skills pack FOLDER` makes")

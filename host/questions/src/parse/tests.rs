@@ -3,6 +3,9 @@ use serde_json::json;
 
 use crate::Questions;
 
+const NO_OPTIONS: &str = "question 1 has no options; it takes 1 to 20, such as likely answers: the person can also answer in \
+                          words of their own. Or ask it in your reply instead of by a call";
+
 fn error(value: &serde_json::Value) -> String {
     Questions::parse(&value.to_string()).unwrap_err().to_string()
 }
@@ -78,8 +81,8 @@ fn errors_name_the_place_the_value_and_what_fits() {
             json!([{"text": " \u{1b}[0m", "options": ["a"]}]),
             r#"`text` of question 1 is " \u{1b}[0m", which shows nothing; write 1 to 2000 characters"#,
         ),
-        (json!([{"text": "Q"}]), "question 1 has no options; it takes 1 to 20"),
-        (json!([{"text": "Q", "options": []}]), "question 1 has no options; it takes 1 to 20"),
+        (json!([{"text": "Q"}]), NO_OPTIONS),
+        (json!([{"text": "Q", "options": []}]), NO_OPTIONS),
         (
             json!([{"text": "Q", "options": "a, b"}]),
             r#"`options` of question 1: expected an array such as ["A","B"] or [{"label":"A","description":"…"}], found the text "a, b""#,

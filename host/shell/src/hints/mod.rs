@@ -7,11 +7,13 @@
 mod limits;
 mod outside;
 mod ports;
+mod programs;
 
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
 use scorpiox_command_output::{Said, Subject};
-use scorpiox_policy::{LocalService, Profile, READONLY, local_entry};
+use scorpiox_policy::{LocalService, PathRule, Place, Profile, READONLY, Source, local_entry};
 use scorpiox_sandbox::{Network, Outcome, Status, Tier};
 
 use crate::request::{As, Request};
@@ -24,9 +26,13 @@ pub(super) struct Facts {
     command: String,
     bounds: Bounds,
     local: Vec<SocketAddr>,
+    /// Folders that the profile lists in `write`, with their sources.
+    write: Vec<(PathBuf, Source)>,
     publish: Vec<u16>,
     /// `true` if ports of the command can be published.
     can_publish: bool,
+    /// `true` if the client is on this machine.
+    is_local: bool,
 }
 
 impl Facts {
@@ -41,13 +47,34 @@ impl Facts {
             command: request.command.clone(),
             bounds: Bounds::of(profile),
             local: local.collect(),
+            write: profile.write.iter().filter_map(listed).collect(),
             publish: profile.publish.iter().map(|port| port.value).collect(),
+            is_local: !is_over_http,
             can_publish: place == RunsIn::Background && is_client && !is_over_http,
         }
     }
 }
 
+/// Returns the folder that a rule names, with the source of the rule.
+fn listed(rule: &PathRule) -> Option<(PathBuf, Source)> {
+    match &rule.place {
+        Place::Path(path) => Some((path.clone(), rule.source)),
+        _ => None,
+    }
+}
+
 impl Started {
+    /// Says that a folder is in `write` and does not exist, if commands could write to a path in it otherwise.
+    pub(super) fn about_absent(&self, path: &Path) -> Option<String> {
+        let is_absent = |folder: &Path| path.starts_with(folder) && folder.symlink_metadata().is_err();
+        let (folder, source) = self.facts.write.iter().find(|(folder, _)| is_absent(folder))?;
+        Some(format!(
+            "read-only: {} is in `write` ({source}), and does not exist; commands write there once the person has created it, \
+             and the server was started again",
+            folder.display()
+        ))
+    }
+
     /// Returns the hints about a command that ended.
     pub(super) fn hints(&self, said: &Said, outcome: &Outcome) -> Vec<String> {
         let mut hints = self.facts.bounds.sentences(said, outcome);
@@ -55,6 +82,10 @@ impl Started {
         if failed {
             hints.extend(self.about_localhost(said));
             hints.extend(self.about_outside(said));
+            hints.extend(self.about_programs(said));
+            hints.extend(self.about_system(said));
+        } else {
+            hints.extend(self.about_home());
         }
         hints
     }

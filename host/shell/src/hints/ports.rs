@@ -60,6 +60,11 @@ pub(super) fn listening<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<u16> {
     ports.into_iter().take(MAX_PORTS).collect()
 }
 
+/// Returns `true` if a text ends with a single colon: two are a part of an address.
+fn is_after_colon(text: &str) -> bool {
+    text.ends_with(':') && !text.ends_with("::")
+}
+
 /// Returns the first number that a text marks as a port.
 fn port_after(text: &str) -> Option<u16> {
     let is_digit = |c: char| c.is_ascii_digit();
@@ -68,7 +73,7 @@ fn port_after(text: &str) -> Option<u16> {
         let end = text[at..].find(|c| !is_digit(c)).map_or(text.len(), |end| at + end);
         let before = text[..at].trim_end_matches([' ', '=']);
         let is_marked =
-            before.ends_with("port") || before.ends_with(':') || before == "'," || before == "\",";
+            before.ends_with("port") || is_after_colon(before) || before == "'," || before == "\",";
         if let (true, Ok(port @ 1..)) = (is_marked, text[at..end].parse()) {
             return Some(port);
         }
@@ -91,6 +96,10 @@ mod tests {
             ("Error: connect ECONNREFUSED ::1:5432", "[::1]:5432"),
             (
                 "psql: error: connection to server at \"localhost\" (127.0.0.1), port 5432 failed: Connection refused",
+                "127.0.0.1:5432",
+            ),
+            (
+                "connection to server at \"localhost\" (::1), port 5432 failed: Connection refused",
                 "127.0.0.1:5432",
             ),
             (

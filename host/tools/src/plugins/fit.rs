@@ -19,6 +19,9 @@ const TYPES: [&str; 3] = ["types", "contents", "offers"];
 /// Package whose values include the granted variables, and the capability for these.
 const CONFIG: &str = "wasi:config/";
 const ENV: &str = "env";
+/// Interfaces for requests.
+const OWN_WEB: &str = "scorpiox:tool/web@";
+const HTTP: &str = "wasi:http/";
 /// Capabilities that enable requests to the client.
 const REQUESTS: [&str; 3] = ["forms", "sampling", "roots"];
 const INPUTS: &str = "scorpiox:tool/inputs@0.1.0";
@@ -220,13 +223,26 @@ pub fn notes(anatomy: &Anatomy, asks: &Asks) -> Vec<String> {
             of_libraries.join(", ")
         )
     });
-    idle.chain(own).chain(of_libraries).collect()
+    idle.chain(own).chain(of_libraries).chain(unsent(anatomy, asks)).collect()
+}
+
+/// Says that headers are never sent, if the component makes its requests by another interface than `wasi:http`.
+fn unsent(anatomy: &Anatomy, asks: &Asks) -> Option<String> {
+    let has_headers = asks.web.as_ref().is_some_and(|web| !web.headers.is_empty());
+    let imports = |start: &str| anatomy.imports.iter().any(|name| name.starts_with(start));
+    (has_headers && imports(OWN_WEB) && !imports(HTTP)).then(|| {
+        "Its headers are never sent: they are added to requests of wasi:http alone, and the component imports \
+         scorpiox:tool/web."
+            .to_owned()
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use scorpiox_component_abi::anatomy::{Export, FUNCTION, Function};
-    use scorpiox_plugin::{EnvAsk, PlainAsk};
+    use scorpiox_plugin::{EnvAsk, PlainAsk, WebAsk};
 
     use super::*;
 
@@ -324,5 +340,11 @@ mod tests {
         let config = component(&["wasi:config/store@0.2.0-rc.1"], &[]);
         assert!(notes(&config, &Asks { env: Some(env), ..Asks::default() }).is_empty());
         assert!(notes(&config, &Asks::default()).is_empty());
+        let headers = BTreeMap::from([("a.example.com".to_owned(), BTreeMap::new())]);
+        let web = WebAsk { why: "x".to_owned(), hosts: vec!["a.example.com".to_owned()], headers };
+        let asks = Asks { web: Some(web), ..Asks::default() };
+        let of = |import: &str| notes(&component(&[import], &[]), &asks);
+        assert!(of("scorpiox:tool/web@0.1.0")[0].starts_with("Its headers are never sent: "));
+        assert_eq!(of("wasi:http/outgoing-handler@0.2.0"), [""; 0]);
     }
 }

@@ -24,4 +24,4 @@ pub use fit::{Import, check_anatomy, check_exports, import, notes, requests};
 pub use grants::{Ungrantable, grants, limits, pins};
 pub use offer::{NotThere, Plugins, candidate, signed};
 pub use schema::schema_faults;
-pub use secrets::untried;
+pub use secrets::{OF_TRIAL, untried};

@@ -14,6 +14,9 @@ use scorpiox_workspace_config::{Operator, read_secret, written_path};
 
 use super::grants::Ungrantable;
 
+/// Value of each secret in a trial.
+pub const OF_TRIAL: &str = "no-secret-in-a-trial";
+
 /// A requested header, parsed.
 struct Asked {
     host: HostRule,
@@ -68,7 +71,7 @@ pub(super) fn reader(
     read_by(installed, asks, Some((own_home.to_owned(), Arc::clone(operator))))
 }
 
-/// Returns the reader for a plugin in a trial, which must not receive the secrets of an installed plugin with
+/// Returns the reader of [`OF_TRIAL`] for a plugin in a trial, which must not receive the secrets of an installed plugin with
 /// the same name.
 pub fn untried(installed: &Installed, asks: &Asks) -> Result<Option<Box<ReadSecrets>>, Ungrantable> {
     read_by(installed, asks, None)
@@ -91,15 +94,14 @@ fn read_by(
 impl Reader {
     fn read(&self) -> Result<Secrets, String> {
         let plugin = &self.plugin;
-        let Some((own_home, operator)) = &self.kept else {
-            return Err(format!(
-                "{plugin} needs secrets, and a trial has none; install it, and set them with \
-                 `scorpiox-code plugin secret set {plugin} {}`",
-                self.names.first().map_or("KEY", SecretName::as_str)
-            ));
+        let kept = match &self.kept {
+            None => self.of_trial()?,
+            Some((own_home, operator)) => {
+                let mut kept = Kept::read(own_home, plugin).map_err(|error| error.to_string())?;
+                self.take_given(operator, &mut kept)?;
+                kept
+            }
         };
-        let mut kept = Kept::read(own_home, plugin).map_err(|error| error.to_string())?;
-        self.take_given(operator, &mut kept)?;
         let missing: Vec<_> = self.names.iter().filter(|name| kept.get(name).is_none()).collect();
         if let Some(first) = missing.first() {
             let all = missing.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
@@ -120,6 +122,16 @@ impl Reader {
             headers,
             values: self.names.iter().map(value).collect(),
         })
+    }
+
+    /// Returns a value that is no secret for each.
+    fn of_trial(&self) -> Result<Kept, String> {
+        let mut kept = Kept::default();
+        for name in &self.names {
+            let value = SecretValue::try_from(OF_TRIAL.to_owned()).map_err(|error| error.to_string())?;
+            kept.set(name.clone(), value);
+        }
+        Ok(kept)
     }
 
     /// Replaces the user's secrets by those that the operator provides.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use scorpiox_command_output::{Finished, human_bytes, human_duration};
+use scorpiox_command_output::{Finished, FullOutput, human_bytes, human_duration};
 use scorpiox_egress_proxy::Refusal;
 use scorpiox_executor::Reason;
 use scorpiox_sandbox::{Ended, Outcome, Status};
@@ -149,9 +149,12 @@ pub(super) fn goes_on(call: &Call<'_>, goes_on: &GoesOn, timeout: Duration, note
 /// Names the file with the complete output, if the text is truncated. It is the last note, because most
 /// clients truncate the end the least.
 fn whole(output: &Finished) -> Option<String> {
-    let full = output.full_output.as_ref()?;
+    output.full_output.as_ref().map(in_file)
+}
+
+fn in_file(full: &FullOutput) -> String {
     let whole = if full.complete { "the whole output" } else { "the beginning of the output" };
-    Some(format!("{whole} ({}) is in {}", human_bytes(full.bytes), full.path.display()))
+    format!("{whole} ({}) is in {}", human_bytes(full.bytes), full.path.display())
 }
 
 fn path(output: &Finished) -> Option<String> {
@@ -352,10 +355,12 @@ struct ReadData<'a> {
 
 /// Renders the new output of a task.
 pub(super) fn read(call: &Call<'_>, read: &ReadPiece) -> Output {
-    let ReadPiece { piece, refusals, advice, task } = read;
+    let ReadPiece { piece, whole, refusals, advice, task } = read;
     let printed = if piece.text.is_empty() { "(no new output)" } else { &piece.text };
     let mut notes = vec![format!("task {}: {}", task.id, state(task))];
+    let all = whole.as_ref().filter(|_| piece.more || piece.lost_bytes > 0).map(in_file);
     notes.extend(piece.more.then(|| "there is more: read again".to_owned()));
+    notes.extend(all.map(|all| format!("{all}; `tail` shows its end")));
     notes.extend(refused(refusals));
     notes.extend(advice.iter().cloned());
     if let (false, TaskState::Ended(TaskEnd::Ended(outcome), _)) = (piece.more, &task.state) {

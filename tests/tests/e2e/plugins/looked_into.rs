@@ -177,6 +177,11 @@ fn tools_without_descriptions_get_them_from_the_wit_that_somebody_names() {
     assert!(added.success(), "the same comments are the same plugin: {out}{err}{err2}");
     let (_, shown, _) = program.run(&["plugin", "show", "kinds"]);
     assert!(shown.contains("    | Divides two numbers.\n"), "{shown}");
+    assert!(one_line(&shown).contains("described by --wit "), "{shown}");
+    for update in [&["plugin", "update", "kinds"][..], &["plugin", "update"]] {
+        let (updated, out, err) = program.run(update);
+        assert!(updated.success() && out.contains("is current"), "{out}{err}");
+    }
     program.put("workspace/others/a.wit", wit.replace("divide", "multiply"));
     for (wit, expected) in [
         ("none", "--wit none does not exist; name a folder with .wit files, or a .wit file"),

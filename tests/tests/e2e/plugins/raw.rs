@@ -158,6 +158,8 @@ fn more_tools_than_usual_are_approved_by_their_number() {
     server.initialize("2025-11-25");
     assert_eq!(listed(&mut server).len(), 95);
     assert_eq!(server.call("many.give94", json!({}))["structuredContent"], json!({"result": 7}));
+    let (updated, out, err) = program.run(&["plugin", "update", "many"]);
+    assert!(updated.success() && out.contains("is current"), "the number is kept: {out}{err}");
     let (added, _, err) = program.run(&["plugin", "add", "many.wasm", "--max-tools", "257"]);
     assert!(!added.success() && err.contains("--max-tools 257: write 1 to 256"), "{err}");
     // In a manifest, the author writes the number.

@@ -6,7 +6,7 @@ use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
 
 use super::support::{
-    background, comes_true, in_each_tier, mark, processes_with, read_until, start, with_policy,
+    background, bash, comes_true, in_each_tier, mark, processes_with, read_until, start, with_policy,
 };
 
 fn read(server: &mut Started, task: u64) -> Value {
@@ -105,6 +105,23 @@ fn a_ring_keeps_the_newest_megabyte_and_says_what_was_lost() {
     let numbers: Vec<u32> =
         all.lines().rev().take(100_000).map(|line| line.parse().expect("a number")).collect();
     assert!(numbers.windows(2).all(|pair| pair[0] == pair[1] + 1), "nothing is missing between reads");
+}
+
+#[test]
+fn the_whole_of_a_long_output_is_in_a_file_that_commands_read() {
+    let program = Program::new();
+    let mut server = start(&program);
+    let task = background(&mut server, "seq 1 200000");
+    wait_for_end(&mut server, task);
+    let text = server.text("ReadBgOutput", json!({ "task_id": task }));
+    assert!(text.contains("were overwritten before they were read"), "{text}");
+    let (before, _) = text.split_once("; `tail` shows its end]").unwrap_or_else(|| panic!("{text}"));
+    let (_, path) = before.rsplit_once(" is in ").expect("a path");
+    let ends = bash(&mut server, &format!("head -n 1 '{path}'; tail -n 1 '{path}'"));
+    assert_eq!(ends.succeeded(), "1\n200000\n");
+    let task = background(&mut server, "echo short");
+    wait_for_end(&mut server, task);
+    assert!(!server.text("ReadBgOutput", json!({ "task_id": task })).contains(" is in "));
 }
 
 #[test]

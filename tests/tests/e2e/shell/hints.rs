@@ -47,6 +47,69 @@ fn a_rule_that_asks_is_not_reached_by_a_command_that_never_runs() {
 }
 
 #[test]
+fn a_program_in_a_closed_folder_of_the_path_is_named_and_found_once_that_is_open() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let program = Program::new();
+    let tool = program.put("tools/bin/frobnicate", "#!/bin/sh\necho done\n");
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).expect("a mode");
+    let folder = tool.parent().expect("a folder").canonical();
+    let path = std::env::var("PATH").expect("a path");
+    let program = program.with("PATH", &format!("{}:{path}", folder.display()));
+    let mut server = start(&program);
+    let open = format!("policy allow read {}", folder.display());
+    for command in ["frobnicate", "env frobnicate"] {
+        let ran = bash(&mut server, command);
+        assert!(
+            ran.text.contains("[not found: frobnicate is in ") && ran.text.contains(&open),
+            "{}",
+            ran.text
+        );
+    }
+    assert!(!bash(&mut server, "frobnicat").text.contains("[not found: "));
+    let (allowed, out, err) = program.run(&open.split(' ').collect::<Vec<_>>());
+    assert!(allowed.success(), "{out}{err}");
+    assert_eq!(bash(&mut start(&program), "frobnicate").succeeded(), "done\n");
+}
+
+#[test]
+fn what_commands_cannot_do_to_the_machine_is_said() {
+    let program = Program::new();
+    let mut server = start(&program);
+    for (command, said) in [
+        (
+            "echo 'Cannot connect to unix:///var/run/docker.sock' >&2; false",
+            "[containers: commands do not reach",
+        ),
+        (
+            "echo 'Could not open lock file /var/lib/dpkg/lock-frontend' >&2; false",
+            "[system: commands do not change",
+        ),
+        (
+            "echo 'listen tcp :80: bind: permission denied' >&2; false",
+            "[port: commands listen at ports from 1024",
+        ),
+        ("git config --global user.name x", "[home: the home folder of commands is theirs alone"),
+    ] {
+        let ran = bash(&mut server, command);
+        assert!(ran.text.contains(said), "{command}: {}", ran.text);
+    }
+}
+
+#[test]
+fn a_folder_in_write_that_does_not_exist_is_named() {
+    let program = Program::new();
+    let absent = program.home().parent().expect("a folder").canonical().join("absent");
+    let list = format!(
+        "[shell.profile.workspace]\nwrite = [\"@workspace\", \"@tmp\", {:?}]\n",
+        absent.display().to_string()
+    );
+    let program = with_policy(program, &list);
+    let ran = bash(&mut start(&program), &format!("mkdir {}", absent.display()));
+    let said = format!("read-only: {} is in `write` (policy.toml line ", absent.display());
+    assert!(ran.text.contains(&said), "{}", ran.text);
+}
+
+#[test]
 fn a_folder_that_is_forgotten_is_noted() {
     let program = Program::new();
     let mut server = start(&program);

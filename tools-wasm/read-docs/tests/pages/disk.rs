@@ -118,13 +118,13 @@ fn files_that_cannot_be_read_say_why() {
         ("/none", "/none does not exist."),
         (
             "none.pdf",
-            "write https://none.pdf (or http://none.pdf). No file of the workspace has this path either.",
+            "The workspace has no file none.pdf. url \"none.pdf\" has no scheme; write https://none.pdf (or http://none.pdf).",
         ),
         (
             "docs/none.md",
             "docs/none.md does not exist in the workspace. An address begins with https:// or http://.",
         ),
-        ("example.com/none", "No file of the workspace has this path either."),
+        ("example.com/none", "The workspace has no file example.com/none. url "),
         ("file://server/share/a.html", "names the host server; only files of this machine are read."),
         ("ftp://example.com/a", "only http and https can be read"),
         ("mailto:a@example.com", "only http and https can be read"),

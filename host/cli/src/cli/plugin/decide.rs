@@ -142,7 +142,10 @@ fn judged_by_policy(
     if let Some(signer) = plugins.signed_by(&plugin) {
         told(&format!("Signed by {} ([plugins.signers], {}).", signer.value.name, signer.source));
     } else if look.is_signed() {
-        told("It is signed with a key that the policy does not trust for it, so it counts as unsigned.");
+        told(
+            "It is signed, and counts as unsigned: the policy does not trust the signer's key for it, or the signature is of \
+             other content, and `scorpiox-code plugin sign` signs it again.",
+        );
     }
     if let Some(beside) = beside {
         terminal::print(&Shown::text(&beside.text()));

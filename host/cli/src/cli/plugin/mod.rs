@@ -38,7 +38,7 @@ pub(super) struct Choices {
 impl Choices {
     /// Returns the choices together with a name for the plugin.
     fn named<'a>(&'a self, name: Option<&'a PluginName>) -> Overrides<'a> {
-        Overrides { name, wit: self.wit.as_deref(), max_tools: self.max_tools }
+        Overrides { name, wit: self.wit.as_deref(), max_tools: self.max_tools, kept: None }
     }
 
     fn is_empty(&self) -> bool {

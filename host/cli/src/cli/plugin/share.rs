@@ -187,6 +187,8 @@ fn update(
     let Some(name) = overrides.name else { return update_all(environment, &addresses, said) };
     let installed = PluginFolder::new(&environment.own_home).find(name);
     let installed = installed.map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))?;
+    let kept = installed.chosen();
+    let overrides = Overrides { kept: Some(&kept), ..overrides };
     match newer(environment, (name, overrides), &installed, from, &addresses)? {
         Some(source) => install(environment, UPDATE, &source, said),
         None => Ok(ExitCode::SUCCESS),
@@ -228,7 +230,8 @@ fn update_from_origins(environment: &Environment, addresses: &Addresses<'_>, sai
     let mut failed = false;
     for installed in listed.plugins() {
         let name = &installed.name;
-        let overrides = Overrides { name: Some(name), ..Overrides::default() };
+        let kept = installed.chosen();
+        let overrides = Overrides { name: Some(name), kept: Some(&kept), ..Overrides::default() };
         let outcome = match newer(environment, (name, overrides), installed, None, addresses) {
             Ok(Some(source)) => install(environment, UPDATE, &source, said),
             Ok(None) => continue,
@@ -257,13 +260,17 @@ fn update_all(environment: &Environment, addresses: &Addresses<'_>, said: Said<'
         return Ok(update_from_origins(environment, addresses, said));
     }
     let opened = opened(environment, addresses)?;
-    let found = opened.newer(Listed::of(&environment.site()).plugins());
+    let listed = Listed::of(&environment.site());
+    let found = opened.newer(listed.plugins());
     if found.is_empty() {
         terminal::print(&Shown::line("Nothing that is installed has a newer version in the index."));
     }
     let mut failed = false;
     for found in found {
-        let source = opened.source(&found, Overrides::default(), addresses, addresses.keys());
+        let installed = listed.plugins().iter().find(|installed| installed.name == found.name);
+        let kept = installed.map(Installed::chosen);
+        let overrides = Overrides { kept: kept.as_ref(), ..Overrides::default() };
+        let source = opened.source(&found, overrides, addresses, addresses.keys());
         let outcome = source.and_then(|source| install(environment, UPDATE, &source, said));
         failed |= is_failure(&found.name, outcome);
     }

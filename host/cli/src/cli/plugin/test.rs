@@ -20,7 +20,7 @@ use crate::cli::call::{described, parsed, result_in};
 use crate::cli::environment::Environment;
 use scorpiox_runtime::CodeCache;
 use scorpiox_tools::Tool;
-use scorpiox_tools::plugins::{self, held_to, untried};
+use scorpiox_tools::plugins::{self, OF_TRIAL, held_to, untried};
 use scorpiox_workspace_config::Operator;
 
 /// Name of trials in the audit.
@@ -73,7 +73,11 @@ pub(super) fn called(
     ensure!(known.contains(&tool), "{} has no tool {tool}; its tools: {}", manifest.name, known.join(", "));
     component.name = ComponentName::from(&*format!("plugin-trial/{}", manifest.name));
     let (_, tools) = plugins::tools(&look.installed.name, component, &look.described.text())?;
-    call(environment, tools, &format!("{prefix}{tool}"), &Value::Object(arguments.clone()))
+    let code = call(environment, tools, &format!("{prefix}{tool}"), &Value::Object(arguments.clone()))?;
+    if !look.installed.manifest.secrets.is_empty() {
+        terminal::print(&Shown::text(&format!("Each secret has the value {OF_TRIAL} in a trial.\n")));
+    }
+    Ok(code)
 }
 
 /// Checks that the policy lets the unapproved plugin run, and records the trial.
