@@ -102,6 +102,18 @@ pub(super) fn without(text: &str, client: Client) -> Result<Option<String>, Refu
     }
 }
 
+/// Returns `true` if a text without our entry has no content: no members, and no comments.
+pub(super) fn is_empty(text: &str, client: Client) -> bool {
+    let (_, text) = marked(text);
+    let dense: String = text.split_whitespace().collect();
+    match Format::of(client) {
+        Format::Toml | Format::Yaml => dense.is_empty(),
+        Format::Json(servers) => {
+            ["".to_owned(), "{}".to_owned(), format!("{{\"{servers}\":{{}}}}")].contains(&dense)
+        }
+    }
+}
+
 /// File format of a client. JSON includes the name of the server list.
 enum Format {
     Json(&'static str),

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
-use scorpiox_audit::read::{Line, Reader};
+use scorpiox_audit::read::{Line, Reader, Use};
 use scorpiox_audit::{Filter, Glob, LineHash, Record};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
@@ -222,7 +222,7 @@ impl Show {
             terminal::print(&Shown::line(&format!("no recorded call matches{meant}")));
         } else {
             let rows: Vec<_> = kept.values().map(|(record, _)| row(record, self.is_of_files)).collect();
-            terminal::print(&Shown::text(&self.table.render(&rows)));
+            terminal::print(&Shown::headed(&self.table.render(&rows)));
         }
         if self.left_out > 0 {
             terminal::complain(&format!("{} older ones; --last 0 shows all", self.left_out));
@@ -311,26 +311,68 @@ fn user(record: &Record) -> String {
     }
 }
 
+/// Lists denied, hidden, reported and approved uses, each reason once.
 fn denied(record: &Record) -> String {
     let all = || record.denied().chain(record.hidden()).chain(record.reported()).chain(record.approved());
-    let told = all().take(MAX_DENIED).map(|used| {
-        if used.allowed {
-            return format!("{} {} ({})", used.capability, used.what, used.cited());
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for used in all() {
+        let reason = reason(used);
+        let is_same =
+            |group: &&mut Group<'_>| group.capability == used.capability && group.reason == reason;
+        match groups.iter_mut().find(is_same) {
+            Some(group) => group.what.push(&used.what),
+            None => groups.push(Group { capability: &used.capability, what: vec![&used.what], reason }),
         }
-        let what = if used.what.is_empty() { String::new() } else { format!(" {}", used.what) };
-        let rule = if used.why.contains(&used.rule) { String::new() } else { format!(" ({})", used.cited()) };
-        let would = match &*used.reported {
-            "" => String::new(),
-            outcome => format!("would {outcome} by "),
-        };
-        format!("{}{what}: {would}{}{rule}", used.capability, used.why)
-    });
-    let mut told: Vec<_> = told.collect();
-    let more = (all().count() - told.len()) as u64 + record.more_denied;
+    }
+    let shown: usize = groups.iter().take(MAX_DENIED).map(|group| group.what.len()).sum();
+    let mut told: Vec<_> = groups.iter().take(MAX_DENIED).map(Group::shown).collect();
+    let more = (all().count() - shown) as u64 + record.more_denied;
     if more > 0 {
         told.push(format!("and {more} more"));
     }
     told.join("; ")
+}
+
+/// Uses of a capability with the same reason.
+struct Group<'a> {
+    capability: &'a str,
+    what: Vec<&'a str>,
+    reason: String,
+}
+
+impl Group<'_> {
+    fn shown(&self) -> String {
+        let Self { capability, what, reason } = self;
+        if reason.starts_with('(') {
+            return format!("{capability} {} {reason}", named(what)).replace("  ", " ");
+        }
+        // A reason that names the object says all.
+        match what.as_slice() {
+            [what] if what.is_empty() || reason.contains(what) => format!("{capability}: {reason}"),
+            what => format!("{capability} {}: {reason}", named(what)),
+        }
+    }
+}
+
+fn named(what: &[&str]) -> String {
+    let mut named: Vec<_> = what.iter().take(MAX_DENIED).map(|what| (*what).to_owned()).collect();
+    if what.len() > MAX_DENIED {
+        named.push(format!("and {} more", what.len() - MAX_DENIED));
+    }
+    named.join(", ")
+}
+
+/// Returns the reason of a use with its rule; that of an allowed use is its rule in parentheses.
+fn reason(used: &Use) -> String {
+    if used.allowed {
+        return format!("({})", used.cited());
+    }
+    let rule = if used.why.contains(&used.rule) { String::new() } else { format!(" ({})", used.cited()) };
+    let would = match &*used.reported {
+        "" => String::new(),
+        outcome => format!("would {outcome} by "),
+    };
+    format!("{would}{}{rule}", used.why)
 }
 
 /// Formats a duration for users.

@@ -20,7 +20,7 @@ use scorpiox_transport_stdio::streams::{Ringing, ring_while};
 use scorpiox_transport_stdio::{End, Server};
 
 /// Tools with arguments that examples show, and another example for all other tools.
-const EXAMPLES: [(&str, &str); 7] = [
+const EXAMPLES: [(&str, &str); 11] = [
     ("Bash", "command='echo hi'"),
     ("ReadDocs", "url=README.md"),
     ("ReadImage", "file_path=picture.png"),
@@ -28,10 +28,14 @@ const EXAMPLES: [(&str, &str); 7] = [
     ("InvokeSkill", "skill_name=NAME"),
     ("AskUserQuestion", r#"questions_json='{"questions":[{"question":"…","options":["A","B"]}]}'"#),
     ("ReadBgOutput", "task_id:=1"),
+    ("KillBgTask", "task_id:=1"),
+    ("TaskManager", EXAMPLE),
+    ("PlanMode", "action=status"),
+    ("SetCallback", "action=list"),
 ];
 const EXAMPLE: &str = "action=list query=";
 /// Tool that starts commands which end with their server, which ends with the call.
-const BACKGROUND: &str = "BackgroundBash";
+pub(super) const BACKGROUND: &str = "BackgroundBash";
 const QUESTION: &str = "AskUserQuestion";
 
 /// Exit code after a signal, as that of a shell for SIGINT.
@@ -82,7 +86,12 @@ pub(super) fn run(
 
 /// Returns arguments of a tool as they are written on a command line.
 fn example(tool: &str) -> &'static str {
-    EXAMPLES.iter().find(|(name, _)| *name == tool).map_or(EXAMPLE, |(_, example)| example)
+    known_example(tool).unwrap_or(EXAMPLE)
+}
+
+/// Returns arguments of a built-in tool as they are written on a command line.
+pub(super) fn known_example(tool: &str) -> Option<&'static str> {
+    EXAMPLES.iter().find(|(name, _)| *name == tool).map(|(_, example)| *example)
 }
 
 /// Returns the arguments of a tool that no example is for.

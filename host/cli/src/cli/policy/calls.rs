@@ -252,19 +252,6 @@ fn ruled(
     CallVerdict { outcome: strictest, because: said.join("; ") }
 }
 
-/// Prints the verdict about a call.
-pub(super) fn why(judge: &Judge<'_>, tool: &str, arguments: &[String], given: &Given) -> Result<ExitCode> {
-    let arguments = crate::cli::call::parsed_for(tool, arguments)?;
-    ensure!(arguments.is_object(), "the arguments of a call are a JSON object");
-    let verdict = judge.call(tool, &arguments, given)?;
-    let mut shown = Shown::line(&format!("{tool} {arguments}: {}: {}", verdict.outcome, verdict.because));
-    for (rule, words) in rule_texts(judge.operator()).cited(&verdict.because) {
-        shown = shown.and(&Shown::line(&format!("  {rule}: {words}")));
-    }
-    terminal::print(&shown);
-    Ok(if verdict.outcome == Outcome::Deny { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
 /// Describes what a rule does to calls of a tool that it is about.
 pub(in crate::cli) fn effect(rule: &CallRule, answering: Answering<'_>) -> String {
     let every = rule.covers_every_call();

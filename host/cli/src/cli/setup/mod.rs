@@ -8,9 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum as _;
-use scorpiox_client_config::{
-    self as clients, Change, Client, How, Owner, Sign, Start, Surroundings, WriteError, Wsl,
-};
+use scorpiox_client_config::{self as clients, Change, Client, How, Owner, Sign, Start, WriteError};
 use scorpiox_fs::{Writable, resolve};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
@@ -18,6 +16,7 @@ use serde_json::{Value, json};
 
 use self::handshake::Answered;
 use self::registries::Registry;
+use super::clients::{Target, around, name, record, target};
 use super::config::check_program;
 use super::environment::Environment;
 use super::policy;
@@ -60,7 +59,7 @@ enum State {
 pub(super) fn run(environment: &Environment, arguments: &SetupArguments) -> Result<ExitCode> {
     check_program(environment).context("clients must not start this program where it is")?;
     let home = environment.home.as_ref().context("there is no home folder; set HOME")?;
-    let mut found = find(environment, home, &arguments.clients)?;
+    let mut found = find(environment, &arguments.clients)?;
     let (registries, unasked) = registries::find(environment, home);
     if !arguments.json {
         terminal::print(&Shown::text(&plan(environment, &found, &registries, unasked.as_deref())));
@@ -70,7 +69,7 @@ pub(super) fn run(environment: &Environment, arguments: &SetupArguments) -> Resu
     let hosts: Vec<_> = registries.iter().flat_map(Registry::closed).collect();
     let may = Consent::of(arguments, adds, &hosts)?;
     if may.writes {
-        write(&mut found, !arguments.json);
+        write(environment, &mut found, !arguments.json);
     }
     let mut is_done = !found.iter().any(|found| matches!(found.state, State::Failed(_)));
     if may.opens {
@@ -114,25 +113,28 @@ impl Consent {
 }
 
 /// Finds the user's clients, or takes those that the user named.
-fn find(environment: &Environment, home: &Path, named: &[Client]) -> Result<Vec<Found>> {
-    let workspace = &environment.workspace.path;
-    let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let around = Surroundings { home, workspace, variable: &variable };
-    let program = environment.binary.to_str().context("this program's path is not valid Unicode")?;
+fn find(environment: &Environment, named: &[Client]) -> Result<Vec<Found>> {
+    let around = around(environment)?;
     let path = env::var_os("PATH");
     let mut all = Vec::new();
     for client in Client::value_variants() {
-        let mut start = Start { program: program.to_owned(), arguments: environment.chosen()? };
-        let mut file = clients::own_path(*client, &around);
-        let mut sign = clients::sign(*client, &around, path.as_deref());
-        // On WSL, Claude Desktop is a Windows program.
-        if let (Client::ClaudeDesktop, Some(wsl)) = (client, Wsl::here(&around))
-            && let Ok(desktop) = wsl.desktop_file()
-        {
-            start = wsl.start(start);
-            sign = desktop.exists().then(|| Sign::File(desktop.clone()));
-            file = desktop;
-        }
+        let own = clients::own_path(*client, &around);
+        let target = match target(environment, &around, *client, own.clone()) {
+            Ok(target) => target,
+            // A Windows program that is not there, or several times.
+            Err(error) if named.contains(client) => {
+                let (start, state) = (Start::default(), State::Failed(format!("{error:#}")));
+                all.push(Found { client: *client, sign: None, file: own, start, state });
+                continue;
+            }
+            Err(_) => continue,
+        };
+        let Target { file, start, is_of_windows } = target;
+        let sign = if is_of_windows {
+            file.exists().then(|| Sign::File(file.clone()))
+        } else {
+            clients::sign(*client, &around, path.as_deref())
+        };
         let is_wanted = if named.is_empty() { sign.is_some() } else { named.contains(client) };
         if is_wanted {
             let state = match preview(environment, *client, &file, &start) {
@@ -153,13 +155,18 @@ fn preview(environment: &Environment, client: Client, file: &Path, start: &Start
 }
 
 /// Writes the planned entries, and tells about each.
-fn write(found: &mut [Found], tells: bool) {
+fn write(environment: &Environment, found: &mut [Found], tells: bool) {
     for found in found {
         let State::Planned(Change::Create | Change::Update) = found.state else { continue };
         let written: Result<_, WriteError> =
             clients::write(&found.file, found.client, &found.start, Owner::Person);
         found.state = match written {
-            Ok(written) => State::Written(written.how),
+            Ok(written) => {
+                if let Err(error) = record(environment, found.client, &written.path) {
+                    terminal::complain(&format!("{error:#}"));
+                }
+                State::Written(written.how)
+            }
             Err(error) => State::Failed(error.to_string()),
         };
         if tells {
@@ -303,9 +310,4 @@ fn report(
     json!({
         "program": environment.binary, "clients": clients, "registries": registries, "server": server,
     })
-}
-
-/// Returns the name of a client on the command line.
-fn name(client: Client) -> String {
-    client.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
