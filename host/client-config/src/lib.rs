@@ -4,9 +4,10 @@
 //! text edit that keeps comments, order and layout. A file that cannot be parsed reliably is refused. Every
 //! changed file is backed up first and replaced atomically.
 //!
-//! `entry` defines the entry of each client, `merge` edits the text, and `file` accesses the disk. `link`
+//! `entry` defines the entry of each client, `allow` the lists of tools that a client calls without asking, `merge` edits the text, and `file` accesses the disk. `link`
 //! encodes the entry as a URL that a client opens. `wsl` locates Windows clients from inside WSL.
 
+pub mod allow;
 mod entry;
 mod file;
 mod link;

@@ -1,6 +1,6 @@
 //! Adds, finds and removes our entry in the text of a configuration file of any format.
 
-mod json;
+pub(super) mod json;
 mod text;
 mod toml;
 mod yaml;

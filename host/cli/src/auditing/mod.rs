@@ -317,8 +317,7 @@ fn denied(record: &Record) -> String {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for used in all() {
         let reason = reason(used);
-        let is_same =
-            |group: &&mut Group<'_>| group.capability == used.capability && group.reason == reason;
+        let is_same = |group: &&mut Group<'_>| group.capability == used.capability && group.reason == reason;
         match groups.iter_mut().find(is_same) {
             Some(group) => group.what.push(&used.what),
             None => groups.push(Group { capability: &used.capability, what: vec![&used.what], reason }),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use clap::ValueEnum as _;
-use scorpiox_client_config::{self as clients, Client, Start, Surroundings, Wsl};
+use scorpiox_client_config::{self as clients, Client, Start, Surroundings, Wsl, allow};
 use scorpiox_fs::home::private;
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +77,14 @@ pub(super) fn entries(environment: &Environment) -> Vec<(Client, PathBuf)> {
     // A file that cannot be read contains no entry that could be removed.
     files.retain(|(client, path)| clients::is_in(path, *client).unwrap_or(false));
     files
+}
+
+/// Returns the files with an allow-list of this user's clients, apart from those that are part of an entry.
+pub(super) fn lists(environment: &Environment) -> Vec<(Client, PathBuf)> {
+    let Ok(around) = around(environment) else { return Vec::new() };
+    let clients = Client::value_variants().iter();
+    let files = clients.filter_map(|client| Some((*client, allow::path(*client, &around)?)));
+    files.filter(|(client, path)| allow::is_in(path, *client).unwrap_or(false)).collect()
 }
 
 fn resolved(path: &Path) -> PathBuf {

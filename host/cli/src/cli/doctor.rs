@@ -71,7 +71,7 @@ fn as_json(report: &Report, environment: &Environment) -> Value {
         };
         json!({ "section": row.section, "state": state, "usual": row.state == State::Usual, "text": row.text })
     });
-    let settings = environment.settings.entries().iter().map(|entry| {
+    let settings = environment.settings.entries().map(|entry| {
         json!({
             "key": entry.key,
             "value": entry.value,
@@ -397,7 +397,9 @@ fn settings(report: &mut Report, environment: &Environment) {
         }
     }
     let rest = if changed == 0 { "settings" } else { "other settings" };
-    report.good(format_args!("{rest} with their default: {unchanged}; `scorpiox-code doctor --all` lists them"));
+    report.good(format_args!(
+        "{rest} with their default: {unchanged}; `scorpiox-code doctor --all` lists them"
+    ));
     for problem in environment.settings.problems() {
         report.bad(problem);
     }

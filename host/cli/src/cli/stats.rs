@@ -63,7 +63,9 @@ fn as_text(servers: &[Posted]) -> Shown {
             continue;
         }
         shown = shown.and(&Shown::text(&text));
-        let mut table = Table::new(["  tool", "calls", "p50", "p90", "p99", "max", "memory", "not done"], &[0]).with_details();
+        let mut table =
+            Table::new(["  tool", "calls", "p50", "p90", "p99", "max", "memory", "not done"], &[0])
+                .with_details();
         let rows: Vec<_> = posted.tools.iter().map(row).collect();
         shown = shown.and(&Shown::headed(&table.render(&rows)));
         if !posted.principals.is_empty() {
@@ -140,8 +142,9 @@ mod tests {
 
     #[test]
     fn a_row_of_large_figures_fits_eighty_columns() {
-        let mut table = Table::new(["  tool", "calls", "p50", "p90", "p99", "max", "memory", "not done"], &[0])
-            .with_details();
+        let mut table =
+            Table::new(["  tool", "calls", "p50", "p90", "p99", "max", "memory", "not done"], &[0])
+                .with_details();
         let text = table.render(&[row(&figures("AskUserQuestion"))]);
         assert_eq!(
             text,

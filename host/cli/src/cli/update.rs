@@ -60,7 +60,9 @@ pub(super) fn run(environment: &Environment, is_json: bool) -> Result<ExitCode> 
 /// Way in which the program was installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Way {
-    Npm { is_global: bool },
+    Npm {
+        is_global: bool,
+    },
     Npx,
     Uvx,
     UvTool,
@@ -249,8 +251,8 @@ fn find(program: &Path, around: &Around<'_>) -> Found {
     if has(&["target", "release"]) || has(&["target", "debug"]) {
         return of_path(Way::Source, "cargo's folder of builds");
     }
-    let is_installers = around.home.is_some_and(|home| folder == home.join(".local").join("bin"))
-        || has(&["programs", NAME]);
+    let is_installers =
+        around.home.is_some_and(|home| folder == home.join(".local").join("bin")) || has(&["programs", NAME]);
     if is_installers {
         let because = "it is where install.sh and install.ps1 put it".to_owned();
         return Found { way: Way::Installer, because };
@@ -282,7 +284,11 @@ mod tests {
             ("/home/x/.cache/uv/archive-v0/Ab/bin/scorpiox-code".into(), &[], Way::Uvx),
             ("/home/x/.local/share/uv/tools/scorpiox-code/bin/scorpiox-code".into(), &[], Way::UvTool),
             ("/home/x/.local/share/pipx/venvs/scorpiox-code/bin/scorpiox-code".into(), &[], Way::Pipx),
-            ("/home/x/e/bin/scorpiox-code".into(), &["/home/x/e/pyvenv.cfg"], Way::Pip("/home/x/e/bin".into())),
+            (
+                "/home/x/e/bin/scorpiox-code".into(),
+                &["/home/x/e/pyvenv.cfg"],
+                Way::Pip("/home/x/e/bin".into()),
+            ),
             ("/home/x/.cargo/bin/scorpiox-code".into(), &[], Way::Cargo),
             ("/usr/bin/scorpiox-code".into(), &[DPKG], Way::Deb),
             ("/usr/bin/scorpiox-code".into(), &["/var/lib/rpm"], Way::Rpm),

@@ -59,9 +59,11 @@ pub(super) fn show(environment: &Environment, name: &PluginName) -> Result<ExitC
     look.plain_names = decisions.get(name).is_some_and(Record::has_plain_names);
     let manifest = &look.installed.manifest;
     let hashes = look.hashes();
-    let tools = look.described.tools.iter().map(|tool| {
-        json!({ "name": tool.name, "description": tool.description })
-    });
+    let tools = look
+        .described
+        .tools
+        .iter()
+        .map(|tool| json!({ "name": tool["name"], "description": tool["description"] }));
     let shown = json!({
         "name": name.as_str(),
         "version": manifest.version,

@@ -2,20 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use scorpiox_approvals::{Always, Wanted, always};
-use scorpiox_metering::records::rule_texts;
 use scorpiox_policy::access::Principal;
 use scorpiox_policy::{
     Approvers, CallDecision, CallFacts, CallRule, Channel, Circumstances, Covering, Policy, ReadBefore,
     Remotes, Then, Verdict, exact_arguments,
 };
 use scorpiox_server::because_read;
-use scorpiox_terminal as terminal;
-use scorpiox_terminal::Shown;
 use scorpiox_tools::plugins::Plugins;
 use scorpiox_workspace_config::Operator;
 use serde_json::Value;

@@ -27,22 +27,18 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
-use scorpiox_metering::records::rule_texts;
 use scorpiox_policy::access::{HttpPolicy, Principal};
-use scorpiox_policy::{Circumstances, Loaded, Policy, Profile, ReadBefore, Verdict, render, seen_note};
+use scorpiox_policy::{Circumstances, Loaded, Policy, ReadBefore, seen_note};
 use scorpiox_server::because_read;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 use scorpiox_workspace_config::Operator;
 
 use super::environment::Environment;
-use scorpiox_shell::{DEFAULT_PROFILE, READ_ONLY_PROFILE, Shell};
+use scorpiox_shell::Shell;
 
 pub(super) use calls::effects;
-use calls::{CallVerdict, Given, Outcome};
 pub(super) use init::Example;
-use judge::{Judge, Names};
-use tools::Tools;
 
 #[derive(Subcommand)]
 pub(super) enum PolicyCommand {

@@ -20,7 +20,7 @@ use crate::cli::environment::Environment;
 
 /// Arguments of `policy why`.
 #[derive(Args)]
-pub(super) struct Question {
+pub(in crate::cli) struct Question {
     /// The kind of question
     what: What,
     /// The path, the host (with :port), the name or the command

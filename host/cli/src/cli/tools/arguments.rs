@@ -31,7 +31,8 @@ const LIMITS: [(&str, &str); 12] = [
 
 /// Appends the arguments: name, type, limits, default, and the author's description in marked rows.
 pub(super) fn describe(text: &mut String, schema: &Value) {
-    let Some(properties) = schema["properties"].as_object().filter(|properties| !properties.is_empty()) else {
+    let Some(properties) = schema["properties"].as_object().filter(|properties| !properties.is_empty())
+    else {
         text.push_str("  Arguments: none\n");
         return;
     };
