@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use jsonc_parser::cst::{CstArray, CstInputValue, CstObject};
+use jsonc_parser::cst::{CstArray, CstInputValue, CstObject, CstObjectProp};
 
 use super::merge::{Refusal, json};
 use super::{Change, Client, ENTRY_NAME, How, Removed, Surroundings, WriteError, file};
@@ -153,9 +153,9 @@ fn claude_without(text: &str) -> Result<String, Refusal> {
         }
     }
     if allow.elements().is_empty() && before > 0 {
-        permissions.get("allow").into_iter().for_each(|property| property.remove());
+        permissions.get("allow").into_iter().for_each(CstObjectProp::remove);
         if permissions.properties().is_empty() {
-            top.get("permissions").into_iter().for_each(|property| property.remove());
+            top.get("permissions").into_iter().for_each(CstObjectProp::remove);
         }
     }
     Ok(root.to_string())

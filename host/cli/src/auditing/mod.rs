@@ -345,9 +345,11 @@ impl Group<'_> {
         if reason.starts_with('(') {
             return format!("{capability} {} {reason}", named(what)).replace("  ", " ");
         }
-        // A reason that names the object says all.
+        // The reason of a closed tool names it.
         match what.as_slice() {
-            [what] if what.is_empty() || reason.contains(what) => format!("{capability}: {reason}"),
+            [what] if what.is_empty() || *capability == "tools" && reason.contains(what) => {
+                format!("{capability}: {reason}")
+            }
             what => format!("{capability} {}: {reason}", named(what)),
         }
     }
@@ -387,4 +389,43 @@ pub fn millis(millis: f64) -> String {
 #[allow(clippy::cast_precision_loss)] // rounded anyway
 pub fn mib(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / (1024.0 * 1024.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_is_said_once() {
+        let used = |capability: &str, what: &str, why: &str, rule: &str| Use {
+            capability: capability.to_owned(),
+            what: what.to_owned(),
+            why: why.to_owned(),
+            rule: rule.to_owned(),
+            ..Use::default()
+        };
+        let outside = |what: &str| used("files", what, "outside what may be read", "built-in");
+        let closed = "tool T is denied by \"T\" in `deny` of [tools] (policy.toml line 4)";
+        let mut record = Record {
+            uses: vec![
+                outside("/etc"),
+                used("tools", "T", closed, "policy.toml line 4"),
+                outside("/root"),
+                outside("/a"),
+                outside("/b"),
+            ],
+            ..Record::default()
+        };
+        assert_eq!(
+            denied(&record),
+            format!(
+                "files /etc, /root, /a, and 1 more: outside what may be read (built-in); tools: {closed}"
+            )
+        );
+        record.uses = vec![
+            Use { allowed: true, ..used("approval", "by ann", "", "rule \"push\"") },
+            used("web", "", "off", "x"),
+        ];
+        assert_eq!(denied(&record), "web: off (x); approval by ann (rule \"push\")");
+    }
 }

@@ -79,9 +79,10 @@ pub(super) fn run(environment: &Environment, arguments: &SetupArguments) -> Resu
     let home = environment.home.as_ref().context("there is no home folder; set HOME")?;
     let mut found = find(environment, &arguments.clients)?;
     let (registries, unasked) = registries::find(environment, home);
-    let (mut lists, others) = match arguments.allow_harmless {
-        true => allow::find(&found, &around(environment)?),
-        false => (Vec::new(), Vec::new()),
+    let (mut lists, others) = if arguments.allow_harmless {
+        allow::find(&found, &around(environment)?)
+    } else {
+        (Vec::new(), Vec::new())
     };
     if !arguments.json {
         terminal::print(&Shown::text(&plan(environment, &found, &registries, unasked.as_deref())));
