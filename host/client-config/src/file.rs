@@ -78,6 +78,17 @@ pub(super) fn replace(original: &Original, text: &str) -> Result<PathBuf, WriteE
     swapped
 }
 
+/// Deletes the original, unless it changed.
+pub(super) fn delete(original: &Original) -> Result<(), WriteError> {
+    let Original { path, text, .. } = original;
+    if !read_bytes(path).is_ok_and(|bytes| bytes == text.as_bytes()) {
+        return Err(WriteError::ChangedMeanwhile { path: path.clone() });
+    }
+    fs::remove_file(path).map_err(failed("remove", path))?;
+    sync_folder(path);
+    Ok(())
+}
+
 fn swap(original: &Original, next: &Path) -> Result<PathBuf, WriteError> {
     let Original { path, text, metadata } = original;
     let backup = write_numbered(path, "backup", text, metadata).map_err(failed("back up", path))?;

@@ -4,9 +4,10 @@
 //! text edit that keeps comments, order and layout. A file that cannot be parsed reliably is refused. Every
 //! changed file is backed up first and replaced atomically.
 //!
-//! `entry` defines the entry of each client, `merge` edits the text, and `file` accesses the disk. `link`
+//! `entry` defines the entry of each client, `allow` the lists of tools that a client calls without asking, `merge` edits the text, and `file` accesses the disk. `link`
 //! encodes the entry as a URL that a client opens. `wsl` locates Windows clients from inside WSL.
 
+pub mod allow;
 mod entry;
 mod file;
 mod link;
@@ -71,7 +72,7 @@ impl Client {
 }
 
 /// Command line that a client starts.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Start {
     /// Absolute path of the program.
     pub program: String,
@@ -99,6 +100,7 @@ pub enum Owner {
 }
 
 /// Environment in which clients search for their files.
+#[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
     /// The user's home directory.
     pub home: &'a Path,
@@ -393,6 +395,8 @@ pub enum Removed {
         /// Path of the backup.
         backup: PathBuf,
     },
+    /// The file had nothing but the entry, and was deleted.
+    Gone,
     /// The entry exists, but removal is not supported for the format.
     Stays,
 }
@@ -404,7 +408,7 @@ pub fn is_in(path: &Path, client: Client) -> Result<bool, WriteError> {
     found.map_err(|refusal| WriteError::Refused { path: original.path.clone(), refusal })
 }
 
-/// Removes our entry from a client's file and preserves everything else.
+/// Removes our entry from a client's file and preserves everything else. Deletes a file in which nothing is left.
 pub fn remove(path: &Path, client: Client) -> Result<Removed, WriteError> {
     let Some(original) = file::read(path)? else { return Ok(Removed::Nothing) };
     let refused = |refusal| WriteError::Refused { path: original.path.clone(), refusal };
@@ -413,6 +417,11 @@ pub fn remove(path: &Path, client: Client) -> Result<Removed, WriteError> {
     }
     match merge::without(&original.text, client).map_err(refused)? {
         None => Ok(Removed::Stays),
+        // A link stays, and with it the file that it leads to.
+        Some(text) if merge::is_empty(&text, client) && !path.is_symlink() => {
+            file::delete(&original)?;
+            Ok(Removed::Gone)
+        }
         Some(text) => Ok(Removed::Out { backup: file::replace(&original, &text)? }),
     }
 }

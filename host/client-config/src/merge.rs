@@ -1,6 +1,6 @@
 //! Adds, finds and removes our entry in the text of a configuration file of any format.
 
-mod json;
+pub(super) mod json;
 mod text;
 mod toml;
 mod yaml;
@@ -99,6 +99,18 @@ pub(super) fn without(text: &str, client: Client) -> Result<Option<String>, Refu
         Format::Toml => toml::without(text).map(|found| found.map(|text| format!("{mark}{text}"))),
         Format::Yaml => Ok(None),
         Format::Json(servers) => Ok(Some(format!("{mark}{}", json::without(text, servers)?))),
+    }
+}
+
+/// Returns `true` if a text without our entry has no content: no members, and no comments.
+pub(super) fn is_empty(text: &str, client: Client) -> bool {
+    let (_, text) = marked(text);
+    let dense: String = text.split_whitespace().collect();
+    match Format::of(client) {
+        Format::Toml | Format::Yaml => dense.is_empty(),
+        Format::Json(servers) => {
+            ["".to_owned(), "{}".to_owned(), format!("{{\"{servers}\":{{}}}}")].contains(&dense)
+        }
     }
 }
 

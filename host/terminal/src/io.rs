@@ -5,19 +5,30 @@ use std::io::{self, IsTerminal as _, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::shown::{Shown, fitted, terminal_columns, visible};
+use crate::style::Style;
 use crate::typed::forget_input;
+
+/// Beginning of the message with which a command fails.
+const PROGRAM: &str = "scorpiox-code:";
 
 /// `true` once the reader of standard output is gone.
 static IS_UNREAD: AtomicBool = AtomicBool::new(false);
 
-/// Prints to standard output. If the reader is gone, the text is dropped, and the program completes its work
+/// Prints to standard output, with colors if it is a terminal that has them and `NO_COLOR` is not set. If the reader is gone, the text is dropped, and the program completes its work
 /// anyway: its exit code is a result too.
 pub fn print(shown: &Shown) {
     if is_unread() {
         return;
     }
-    let mut out = io::stdout().lock();
-    if out.write_all(shown.as_str().as_bytes()).and_then(|()| out.flush()).is_err() {
+    // Only the sequences of styles can be removed here, since a text has no others.
+    let printed = if shown.has_styles() {
+        let mut out = anstream::stdout().lock();
+        out.write_all(shown.with_colors().as_bytes()).and_then(|()| out.flush())
+    } else {
+        let mut out = io::stdout().lock();
+        out.write_all(shown.as_str().as_bytes()).and_then(|()| out.flush())
+    };
+    if printed.is_err() {
         IS_UNREAD.store(true, Ordering::Relaxed);
     }
 }
@@ -32,7 +43,15 @@ pub fn complain(text: &str) {
     let mut errors = io::stderr().lock();
     let columns = terminal_columns(&errors);
     let text: String = visible(text).lines().map(|line| fitted(line, columns)).collect();
-    let _ = errors.write_all(text.as_bytes());
+    match text.strip_prefix(PROGRAM) {
+        Some(rest) => {
+            let mut colored = String::with_capacity(text.len() + 12);
+            Style::Bad.paint(&mut colored, PROGRAM);
+            colored.push_str(rest);
+            let _ = anstream::AutoStream::auto(errors).write_all(colored.as_bytes());
+        }
+        None => _ = errors.write_all(text.as_bytes()),
+    }
 }
 
 /// Returns `true` if standard input and output are a terminal, so that a user can answer.

@@ -6,6 +6,7 @@
 //! rows, since it is for this program's own text.
 
 use std::io::IsTerminal;
+use std::ops::Range;
 #[cfg(unix)]
 use std::os::fd::AsFd as AsTerminal;
 #[cfg(windows)]
@@ -17,57 +18,112 @@ use unicode_width::UnicodeWidthChar as _;
 
 use scorpiox_text::clean;
 
+use crate::style::Style;
+
 /// Number of columns if it is unknown.
 const COLUMNS: usize = 80;
 /// Minimum number of columns. Narrower terminals are not supported.
 const LEAST_COLUMNS: usize = 20;
 
 /// Printable text: nothing in it controls the terminal, or hides or reverses text. Only this module creates
-/// it.
-pub struct Shown(String);
+/// it. Parts of it can have a [`Style`], which is not part of the text.
+#[derive(Default)]
+pub struct Shown {
+    text: String,
+    /// Ranges of the text with a style, in order and apart from each other.
+    styles: Vec<(Range<usize>, Style)>,
+}
 
 impl Shown {
     /// Escapes this program's own text of several lines. Untrusted parts must already be on a single line or
     /// in marked rows.
     pub fn text(text: &str) -> Self {
-        Self(visible(text))
+        Self::plain(visible(text))
+    }
+
+    /// Escapes a part of a line, with a style for terminals that have colors.
+    pub fn styled(style: Style, text: &str) -> Self {
+        let text = visible(&text.replace('\n', "\\n"));
+        let styles = vec![(0..text.len(), style)];
+        Self { text, styles }
+    }
+
+    /// Like [`text`](Self::text), with a style for the first line, such as the headings of a table.
+    pub fn headed(text: &str) -> Self {
+        let text = visible(text);
+        let end = text.find('\n').unwrap_or(text.len());
+        Self { styles: vec![(0..end, Style::Heading)], text }
+    }
+
+    fn plain(text: String) -> Self {
+        Self { text, styles: Vec::new() }
     }
 
     /// Escapes a sentence that contains untrusted names. Line feeds in it are escaped, so that no row can
     /// imitate another sentence. On a terminal, long sentences continue on indented rows; elsewhere they stay
     /// on a line.
     pub fn line(text: &str) -> Self {
-        Self(fitted(&visible(&text.replace('\n', "\\n")), terminal_columns(&std::io::stdout())))
+        Self::plain(fitted(&visible(&text.replace('\n', "\\n")), terminal_columns(&std::io::stdout())))
+    }
+
+    /// Like [`line`](Self::line), with a style for the first occurrence of `part`, if it stays in one row.
+    pub fn line_with(text: &str, part: &str, style: Style) -> Self {
+        let mut shown = Self::line(text);
+        if let Some(at) = shown.text.find(part).filter(|_| !part.is_empty()) {
+            shown.styles.push((at..at + part.len(), style));
+        }
+        shown
     }
 
     /// Applies [`line`](Self::line) to each line of a text.
     pub fn lines(text: &str) -> Self {
-        text.lines().fold(Self(String::new()), |shown, line| shown.and(&Self::line(line)))
+        text.lines().fold(Self::default(), |shown, line| shown.and(&Self::line(line)))
     }
 
     /// Output of a tool or a component, in the form that models receive: line breaks and the invisible
     /// characters needed by scripts and emoji are preserved.
     pub fn said(text: &str) -> Self {
-        Self(format!("{}\n", clean(text).trim_end()))
+        Self::plain(format!("{}\n", clean(text).trim_end()))
     }
 
     /// Escapes JSON without changing its meaning.
     pub fn json(json: &str) -> Self {
         // Raw line feeds occur only between tokens.
         let lines: Vec<_> = json.lines().map(|line| format!("{}\n", escaped_json(line))).collect();
-        Self(lines.concat())
+        Self::plain(lines.concat())
     }
 
     /// Appends another text.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
-        self.0.push_str(&other.0);
+        let at = self.text.len();
+        self.text.push_str(&other.text);
+        let moved = other.styles.iter().map(|(range, style)| (range.start + at..range.end + at, *style));
+        self.styles.extend(moved);
         self
     }
 
-    /// Returns the text.
+    /// Returns the text, without styles.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
+    }
+
+    /// Returns the text with escape sequences for its styles.
+    pub(crate) fn with_colors(&self) -> String {
+        let mut colored = String::with_capacity(self.text.len() + self.styles.len() * 12);
+        let mut done = 0;
+        for (range, style) in &self.styles {
+            colored.push_str(&self.text[done..range.start]);
+            style.paint(&mut colored, &self.text[range.clone()]);
+            done = range.end;
+        }
+        colored.push_str(&self.text[done..]);
+        colored
+    }
+
+    /// Returns `true` if a part has a style.
+    pub(crate) fn has_styles(&self) -> bool {
+        !self.styles.is_empty()
     }
 }
 
@@ -272,6 +328,17 @@ mod tests {
         assert_eq!(fitted("  a bb cc dd", Some(8)), "  a bb\n    cc\n    dd\n");
         assert_eq!(Shown::line(bad).as_str().lines().count(), 1);
         assert_eq!(Shown::line("a").and(&Shown::line("b")).as_str(), "a\nb\n");
+    }
+
+    #[test]
+    fn styles_are_around_their_part_alone_and_let_nothing_through() {
+        let bad = "x\u{1b}[2J\ny";
+        let shown = Shown::text("  ").and(&Shown::styled(Style::Good, bad)).and(&Shown::text(" is\n"));
+        assert_eq!(shown.as_str(), "  x\\u{1b}[2J\\ny is\n");
+        assert_eq!(shown.with_colors(), "  \u{1b}[32mx\\u{1b}[2J\\ny\u{1b}[0m is\n");
+        assert_eq!(Shown::headed("a  b\n1  2\n").with_colors(), "\u{1b}[1ma  b\u{1b}[0m\n1  2\n");
+        let verdict = Shown::line_with("x: denied: denied", "denied", Style::Bad);
+        assert_eq!(verdict.with_colors(), "x: \u{1b}[31mdenied\u{1b}[0m: denied\n");
     }
 
     #[test]

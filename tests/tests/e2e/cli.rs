@@ -92,7 +92,7 @@ fn tools_shows_what_each_may_touch() {
 fn doctor_finds_nothing_to_fix_in_a_fresh_home() {
     let program = Program::new();
     program.put("workspace/.claude/skills/tidy/SKILL.md", "---\nname: tidy\ndescription: D\n---\nBody\n");
-    let report = unwrapped(&prints(&program, &["doctor"]));
+    let report = unwrapped(&prints(&program, &["doctor", "--all"]));
     for part in
         ["Installation", "Tools", "Store", "Settings", "Skills", "TOOLS = true (default)", "ok    tidy ("]
     {
@@ -105,6 +105,23 @@ fn doctor_finds_nothing_to_fix_in_a_fresh_home() {
     for tool in TOOLS {
         assert!(report.contains(&format!("  ok    {tool}: ")), "{tool}:\n{report}");
     }
+}
+
+#[test]
+fn doctor_and_policy_show_what_differs() {
+    let program = Program::new().with("ANSWER_WITHIN", "9");
+    program.put("home/.scorpiox/policy.toml", "version = 1\n[shell]\nmax_background_tasks = 2\n");
+    let report = unwrapped(&prints(&program, &["doctor"]));
+    assert!(report.contains("ANSWER_WITHIN = 9 (environment)"), "{report}");
+    assert!(!report.contains("(default)") && !report.contains("ReadDocs: may"), "{report}");
+    assert!(report.contains("`scorpiox-code doctor --all` lists them"), "{report}");
+    let shown = prints(&program, &["policy", "show"]);
+    assert!(shown.contains("\n[shell]\nmax_background_tasks = 2 "), "{shown}");
+    let rest = "`scorpiox-code policy show --all` shows them";
+    assert!(shown.lines().all(|line| !line.ends_with("# built-in")) && shown.contains(rest), "{shown}");
+    let all = prints(&program, &["policy", "show", "--all"]);
+    assert!(all.contains("min_tier = ") && all.contains("max_background_tasks = 2 "), "{all}");
+    assert!(!all.contains(rest), "{all}");
 }
 
 #[test]
@@ -478,7 +495,7 @@ fn what_a_client_left_unfilled_counts_as_not_set() {
         .iter()
         .fold(Program::as_shipped(), |program, name| program.with(name, "${user_config.field}"));
     let program = program.arg("--workspace").arg("${user_config.folder}");
-    let (status, out, err) = program.run(&["doctor"]);
+    let (status, out, err) = program.run(&["doctor", "--all"]);
     let out = unwrapped(&out);
     assert!(status.success(), "{out}{err}");
     assert!(out.contains(&format!("workspace {}", program.workspace().display())), "{out}");

@@ -15,6 +15,7 @@ mod documents;
 #[cfg(unix)] // signals, and process information of Linux
 mod faults;
 mod http;
+mod json;
 #[cfg(unix)]
 mod managed;
 mod plugins;

@@ -103,3 +103,48 @@ fn a_client_can_be_named_and_a_file_that_cannot_be_edited_is_told() {
     let (ran, _, err) = program.run(&["setup", "--client", "notepad"]);
     assert!(!ran.success() && err.contains("possible values"), "{err}");
 }
+
+#[test]
+fn harmless_tools_are_allowed_only_on_request_and_go_with_the_program() {
+    let program = Program::as_shipped();
+    let before = "{\n  \"permissions\": {\n    \"allow\": [\"Bash(ls)\"]\n  }\n}\n";
+    program.put("home/.claude/settings.json", before);
+    program.put("home/.claude.json", "{\"theme\":\"dark\"}");
+    let clients =
+        ["--client", "claude-code", "--client", "codex", "--client", "gemini", "--client", "cursor"];
+    let with = |more: &[&'static str]| {
+        let arguments: Vec<_> = ["setup"].iter().chain(&clients).chain(more).copied().collect();
+        program.run(&arguments)
+    };
+    let read = |name: &str| fs::read_to_string(program.home().join(name)).expect("a file");
+    assert!(with(&["--yes"]).0.success());
+    assert_eq!(read(".claude/settings.json"), before);
+    let (_, out, err) = with(&["--allow-harmless"]);
+    assert!(err.contains("nothing was changed") && out.contains("would add the list to "), "{out}{err}");
+    assert!(out.contains("AskUserQuestion, TaskManager") && out.contains("we know: cursor"), "{out}");
+    assert_eq!(read(".claude/settings.json"), before);
+    let (ran, out, err) = with(&["--allow-harmless", "--yes", "--json"]);
+    assert!(ran.success(), "{out}{err}");
+    let report: Value = serde_json::from_str(&out).expect("JSON");
+    let states: Vec<_> =
+        report["allow"]["lists"].as_array().expect("lists").iter().map(|list| &list["state"]).collect();
+    assert_eq!(states, ["updated", "updated", "created"], "{report}");
+    let rules: Value = serde_json::from_str(&read(".claude/settings.json")).expect("JSON");
+    let rules = rules["permissions"]["allow"].to_string();
+    assert!(rules.contains("\"Bash(ls)\"") && rules.contains("\"mcp__scorpiox__TaskManager\""), "{rules}");
+    assert!(!rules.contains("mcp__scorpiox__Bash") && !rules.contains("ReadDocs"), "{rules}");
+    assert!(
+        read(".codex/config.toml")
+            .contains("[mcp_servers.scorpiox.tools.PlanMode]\napproval_mode = \"approve\"")
+    );
+    assert!(read(".gemini/policies/scorpiox-code.toml").contains("decision = \"allow\""));
+    let (ran, out, err) = program.run(&["uninstall", "--yes"]);
+    assert!(ran.success(), "{out}{err}");
+    assert_eq!(
+        serde_json::from_str::<Value>(&read(".claude/settings.json")).expect("JSON"),
+        serde_json::from_str::<Value>(before).expect("JSON")
+    );
+    for name in [".codex/config.toml", ".gemini/policies/scorpiox-code.toml", ".cursor/mcp.json"] {
+        assert!(!program.home().join(name).exists(), "{name}: {out}");
+    }
+}

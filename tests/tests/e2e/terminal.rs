@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use scorpiox_tests::Program;
 
-use super::plugins::{guest, source};
+use super::plugins::{guest, source, watching};
 
 /// Asserts that a text contains neither control characters nor characters that reverse its direction.
 #[track_caller]
@@ -47,4 +47,35 @@ fn what_an_unapproved_plugin_says_acts_on_no_terminal() {
     assert!(status.success(), "{out}{err}");
     is_plain(&out);
     assert!(out.contains("this is fine\nمی\u{200c}خواهم"), "{out}");
+}
+
+/// Returns the screen of a command at a terminal with these variables, and whether it succeeded.
+fn screen(variables: &[(&str, &str)], arguments: &[&str], awaited: &str) -> (bool, String) {
+    let program = variables.iter().fold(Program::new(), |program, (name, value)| program.with(name, value));
+    watching(awaited, &program, arguments, "", |_, _| ())
+}
+
+#[test]
+fn colors_are_for_terminals_that_have_them_and_not_refused() {
+    let (works, colored) = screen(&[("TERM", "xterm-256color")], &["doctor"], "Everything works");
+    assert!(
+        works && colored.contains("\u{1b}[32mok\u{1b}[0m") && colored.contains("\u{1b}[1mShell"),
+        "{colored:?}"
+    );
+    for variables in [&[("TERM", "dumb")][..], &[("TERM", "xterm-256color"), ("NO_COLOR", "1")]] {
+        let (works, plain) = screen(variables, &["doctor"], "Everything works");
+        assert!(works && plain.contains("  ok    ") && !plain.contains('\u{1b}'), "{variables:?}: {plain:?}");
+    }
+    let program = Program::new().with("TERM", "xterm-256color");
+    let (_, piped, _) = program.run(&["doctor"]);
+    is_plain(&piped);
+}
+
+#[test]
+fn the_server_at_a_terminal_says_what_to_try() {
+    let (works, shown) = screen(&[], &[], "--help");
+    assert!(!works && shown.contains("an AI client starts it"), "{shown}");
+    for command in ["setup", "doctor", "tools", "call Bash"] {
+        assert!(shown.contains(&format!("\n  scorpiox-code {command}")), "{command}: {shown}");
+    }
 }

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
-use scorpiox_audit::read::{Line, Reader};
+use scorpiox_audit::read::{Line, Reader, Use};
 use scorpiox_audit::{Filter, Glob, LineHash, Record};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
@@ -222,7 +222,7 @@ impl Show {
             terminal::print(&Shown::line(&format!("no recorded call matches{meant}")));
         } else {
             let rows: Vec<_> = kept.values().map(|(record, _)| row(record, self.is_of_files)).collect();
-            terminal::print(&Shown::text(&self.table.render(&rows)));
+            terminal::print(&Shown::headed(&self.table.render(&rows)));
         }
         if self.left_out > 0 {
             terminal::complain(&format!("{} older ones; --last 0 shows all", self.left_out));
@@ -311,26 +311,69 @@ fn user(record: &Record) -> String {
     }
 }
 
+/// Lists denied, hidden, reported and approved uses, each reason once.
 fn denied(record: &Record) -> String {
     let all = || record.denied().chain(record.hidden()).chain(record.reported()).chain(record.approved());
-    let told = all().take(MAX_DENIED).map(|used| {
-        if used.allowed {
-            return format!("{} {} ({})", used.capability, used.what, used.cited());
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for used in all() {
+        let reason = reason(used);
+        let is_same = |group: &&mut Group<'_>| group.capability == used.capability && group.reason == reason;
+        match groups.iter_mut().find(is_same) {
+            Some(group) => group.what.push(&used.what),
+            None => groups.push(Group { capability: &used.capability, what: vec![&used.what], reason }),
         }
-        let what = if used.what.is_empty() { String::new() } else { format!(" {}", used.what) };
-        let rule = if used.why.contains(&used.rule) { String::new() } else { format!(" ({})", used.cited()) };
-        let would = match &*used.reported {
-            "" => String::new(),
-            outcome => format!("would {outcome} by "),
-        };
-        format!("{}{what}: {would}{}{rule}", used.capability, used.why)
-    });
-    let mut told: Vec<_> = told.collect();
-    let more = (all().count() - told.len()) as u64 + record.more_denied;
+    }
+    let shown: usize = groups.iter().take(MAX_DENIED).map(|group| group.what.len()).sum();
+    let mut told: Vec<_> = groups.iter().take(MAX_DENIED).map(Group::shown).collect();
+    let more = (all().count() - shown) as u64 + record.more_denied;
     if more > 0 {
         told.push(format!("and {more} more"));
     }
     told.join("; ")
+}
+
+/// Uses of a capability with the same reason.
+struct Group<'a> {
+    capability: &'a str,
+    what: Vec<&'a str>,
+    reason: String,
+}
+
+impl Group<'_> {
+    fn shown(&self) -> String {
+        let Self { capability, what, reason } = self;
+        if reason.starts_with('(') {
+            return format!("{capability} {} {reason}", named(what)).replace("  ", " ");
+        }
+        // The reason of a closed tool names it.
+        match what.as_slice() {
+            [what] if what.is_empty() || *capability == "tools" && reason.contains(what) => {
+                format!("{capability}: {reason}")
+            }
+            what => format!("{capability} {}: {reason}", named(what)),
+        }
+    }
+}
+
+fn named(what: &[&str]) -> String {
+    let mut named: Vec<_> = what.iter().take(MAX_DENIED).map(|what| (*what).to_owned()).collect();
+    if what.len() > MAX_DENIED {
+        named.push(format!("and {} more", what.len() - MAX_DENIED));
+    }
+    named.join(", ")
+}
+
+/// Returns the reason of a use with its rule; that of an allowed use is its rule in parentheses.
+fn reason(used: &Use) -> String {
+    if used.allowed {
+        return format!("({})", used.cited());
+    }
+    let rule = if used.why.contains(&used.rule) { String::new() } else { format!(" ({})", used.cited()) };
+    let would = match &*used.reported {
+        "" => String::new(),
+        outcome => format!("would {outcome} by "),
+    };
+    format!("{would}{}{rule}", used.why)
 }
 
 /// Formats a duration for users.
@@ -346,4 +389,43 @@ pub fn millis(millis: f64) -> String {
 #[allow(clippy::cast_precision_loss)] // rounded anyway
 pub fn mib(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / (1024.0 * 1024.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_is_said_once() {
+        let used = |capability: &str, what: &str, why: &str, rule: &str| Use {
+            capability: capability.to_owned(),
+            what: what.to_owned(),
+            why: why.to_owned(),
+            rule: rule.to_owned(),
+            ..Use::default()
+        };
+        let outside = |what: &str| used("files", what, "outside what may be read", "built-in");
+        let closed = "tool T is denied by \"T\" in `deny` of [tools] (policy.toml line 4)";
+        let mut record = Record {
+            uses: vec![
+                outside("/etc"),
+                used("tools", "T", closed, "policy.toml line 4"),
+                outside("/root"),
+                outside("/a"),
+                outside("/b"),
+            ],
+            ..Record::default()
+        };
+        assert_eq!(
+            denied(&record),
+            format!(
+                "files /etc, /root, /a, and 1 more: outside what may be read (built-in); tools: {closed}"
+            )
+        );
+        record.uses = vec![
+            Use { allowed: true, ..used("approval", "by ann", "", "rule \"push\"") },
+            used("web", "", "off", "x"),
+        ];
+        assert_eq!(denied(&record), "web: off (x); approval by ann (rule \"push\")");
+    }
 }

@@ -36,7 +36,7 @@ const EXAMPLES: [(&str, &str); 12] = [
 ];
 const EXAMPLE: &str = "name=text number:=5";
 /// Tool that starts commands which end with their server, which ends with the call.
-const BACKGROUND: &str = "BackgroundBash";
+pub(super) const BACKGROUND: &str = "BackgroundBash";
 const QUESTION: &str = "AskUserQuestion";
 
 /// Exit code after a signal, as that of a shell for SIGINT.
@@ -87,7 +87,12 @@ pub(super) fn run(
 
 /// Returns arguments of a tool as they are written on a command line.
 fn example(tool: &str) -> &'static str {
-    EXAMPLES.iter().find(|(name, _)| *name == tool).map_or(EXAMPLE, |(_, example)| example)
+    known_example(tool).unwrap_or(EXAMPLE)
+}
+
+/// Returns arguments of a built-in tool as they are written on a command line.
+pub(super) fn known_example(tool: &str) -> Option<&'static str> {
+    EXAMPLES.iter().find(|(name, _)| *name == tool).map(|(_, example)| *example)
 }
 
 /// Returns the arguments of a tool that no example is for.

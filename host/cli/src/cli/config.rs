@@ -1,20 +1,18 @@
 //! The command `scorpiox-code config CLIENT`.
 
-use std::env;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
-use scorpiox_client_config::{
-    self as clients, Client, Existing, How, Owner, Removed, Start, Surroundings, Written, Wsl,
-};
+use scorpiox_client_config::{self as clients, Client, Existing, How, Owner, Removed, Written};
 use scorpiox_fs::{Writable, programs, resolve};
 use scorpiox_policy::access::Auth;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 use scorpiox_transport_http::files::Files;
 
+use super::clients::{Target, around, record, target};
 use super::environment::Environment;
 use scorpiox_workspace_config::Operator;
 
@@ -43,18 +41,10 @@ pub(super) struct ConfigArguments {
 
 pub(super) fn run(environment: &Environment, arguments: ConfigArguments) -> Result<ExitCode> {
     let ConfigArguments { client, write, remove, link, http, existing } = arguments;
-    let home = environment.home.as_ref().context("there is no home folder; set HOME")?;
-    let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let workspace = &environment.workspace.path;
-    let around = Surroundings { home, workspace, variable: &variable };
-    let mut path = clients::config_path(client, &around);
-    let program = environment.binary.to_str().context("this program's path is not valid Unicode")?.to_owned();
-    let mut start = Start { program, arguments: environment.chosen()? };
-    // On WSL, Claude Desktop is a Windows program.
-    if let (Client::ClaudeDesktop, Some(wsl)) = (client, Wsl::here(&around)) {
-        path = wsl.desktop_file()?;
-        start = wsl.start(start);
-    }
+    let around = around(environment)?;
+    let Target { file: path, start, .. } =
+        target(environment, &around, client, clients::config_path(client, &around))?;
     let is_of_project = client.is_of_project() || path.starts_with(workspace);
     if let (true, Some(folder)) = (is_of_project && write, &environment.workspace.instead_of) {
         bail!(
@@ -81,7 +71,9 @@ pub(super) fn run(environment: &Environment, arguments: ConfigArguments) -> Resu
     } else if write {
         check_program(environment).context("clients must not start this program where it is")?;
         let owner = if is_of_project { Owner::Project(existing) } else { Owner::Person };
-        terminal::print(&said(&clients::write(&path, client, &start, owner)?));
+        let written = clients::write(&path, client, &start, owner)?;
+        terminal::print(&said(&written));
+        record(environment, client, &written.path)?;
     } else {
         let snippet = clients::snippet(client, &start);
         terminal::complain(&format!("Put this into {} (or run again with --write):", path.display()));
@@ -135,6 +127,7 @@ fn taken_out(path: &Path, removed: Removed) -> Result<Shown> {
     match removed {
         Removed::Nothing => Ok(Shown::line(&format!("{path} has no entry"))),
         Removed::Out { backup } => Ok(Shown::line(&format!("updated {path} (before: {})", backup.display()))),
+        Removed::Gone => Ok(Shown::line(&format!("removed {path}, which had only this entry"))),
         Removed::Stays => {
             bail!("{path}: remove the entry \"{}\" by hand; nothing was changed", clients::ENTRY_NAME)
         }

@@ -12,8 +12,9 @@ use scorpiox_policy::{MANAGED_FILE, REPOSITORY_FILE, kept_from_others};
 use scorpiox_sandbox::{CellError, Tier};
 use scorpiox_store::Mode;
 use scorpiox_terminal as terminal;
-use scorpiox_terminal::{Detail, Report, Shown};
+use scorpiox_terminal::{Detail, Report, Shown, State};
 use scorpiox_web::Fetcher;
+use serde_json::{Value, json};
 
 use super::environment::Environment;
 use super::policy::effects;
@@ -30,10 +31,19 @@ use scorpiox_server::skills::report::{Finding, findings};
 use scorpiox_shell::{Shell, ShellError};
 use scorpiox_tools::Kind;
 use scorpiox_workspace_config::Operator;
+use scorpiox_workspace_config::settings::Origin;
 
-pub(super) fn run(environment: &Environment, detail: Detail) -> ExitCode {
+/// Form of the output.
+pub(super) enum Format {
+    /// Text, with this detail.
+    Text(Detail),
+    /// One JSON object with all results.
+    Json,
+}
+
+pub(super) fn run(environment: &Environment, format: &Format) -> ExitCode {
     let workspace = environment.open();
-    let mut report = Report::new(detail);
+    let mut report = Report::new();
     installation(&mut report, environment);
     tools(&mut report, &workspace);
     shell(&mut report, &workspace);
@@ -44,9 +54,42 @@ pub(super) fn run(environment: &Environment, detail: Detail) -> ExitCode {
     audit(&mut report, &workspace);
     settings(&mut report, environment);
     skills(&mut report, &workspace);
-    let (told, works) = report.end();
-    terminal::print(&Shown::text(&told));
-    if works { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    terminal::print(&match format {
+        Format::Text(detail) => report.shown(*detail),
+        Format::Json => Shown::json(&as_json(&report, environment).to_string()),
+    });
+    if report.failures() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Returns the report in the form that docs/json.md defines.
+fn as_json(report: &Report, environment: &Environment) -> Value {
+    let results = report.rows().iter().map(|row| {
+        let state = match row.state {
+            State::Good | State::Usual => "ok",
+            State::Note => "note",
+            State::Bad => "failed",
+        };
+        json!({ "section": row.section, "state": state, "usual": row.state == State::Usual, "text": row.text })
+    });
+    let settings = environment.settings.entries().map(|entry| {
+        json!({
+            "key": entry.key,
+            "value": entry.value,
+            "from": entry.origin.to_string(),
+            "default": entry.origin == Origin::Default,
+        })
+    });
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "program": environment.binary,
+        "home": environment.own_home,
+        "workspace": environment.workspace.path,
+        "works": report.failures() == 0,
+        "checks": report.checks(),
+        "failures": report.failures(),
+        "results": results.collect::<Vec<_>>(),
+        "settings": settings.collect::<Vec<_>>(),
+    })
 }
 
 /// Reports the error with which `serve --http` would refuse to start, if the policy configures it.
@@ -101,6 +144,7 @@ fn installation(report: &mut Report, environment: &Environment) {
 fn tools(report: &mut Report, workspace: &Workspace) {
     report.section("Tools");
     let tools = workspace.tools();
+    let mut ready = 0_usize;
     for tool in tools.iter().filter(|tool| !matches!(tool.kind, Kind::Plugin { .. })) {
         let grants = match &tool.kind {
             Kind::Native(_) if COMMANDS.contains(&&*tool.name) => Ok(match workspace.shell().tier() {
@@ -112,7 +156,10 @@ fn tools(report: &mut Report, workspace: &Workspace) {
         };
         match grants {
             Err(why) => report.bad(format_args!("{}: {why}", tool.name)),
-            Ok(grants) if workspace.is_on(tool) => report.good(format_args!("{}: {grants}", tool.name)),
+            Ok(grants) if workspace.is_on(tool) => {
+                ready += 1;
+                report.usual(format_args!("{}: {grants}", tool.name));
+            }
             Ok(_) => match workspace.closed_by_policy(&tool.name) {
                 Some(why) => report.note(format_args!("{}: closed: {why}", tool.name)),
                 None => report.note(format_args!("{}: switched off by the settings", tool.name)),
@@ -125,7 +172,9 @@ fn tools(report: &mut Report, workspace: &Workspace) {
             report.note(format_args!("{}: {effect}", tool.name));
         }
     }
-    report.good("what each tool may touch: see `scorpiox-code tools` and `scorpiox-code policy show`");
+    report.good(format_args!(
+        "built-in tools that can be called: {ready}; `scorpiox-code tools` shows what each may touch"
+    ));
 }
 
 /// Describes the grants of a component, if it can be loaded.
@@ -336,9 +385,21 @@ fn audit(report: &mut Report, workspace: &Workspace) {
 
 fn settings(report: &mut Report, environment: &Environment) {
     report.section("Settings");
+    let (mut changed, mut unchanged) = (0_usize, 0_usize);
     for entry in environment.settings.entries() {
-        report.good(format_args!("{} = {} ({})", entry.key, entry.value, entry.origin));
+        let line = format!("{} = {} ({})", entry.key, entry.value, entry.origin);
+        if entry.origin == Origin::Default {
+            unchanged += 1;
+            report.usual(line);
+        } else {
+            changed += 1;
+            report.good(line);
+        }
     }
+    let rest = if changed == 0 { "settings" } else { "other settings" };
+    report.good(format_args!(
+        "{rest} with their default: {unchanged}; `scorpiox-code doctor --all` lists them"
+    ));
     for problem in environment.settings.problems() {
         report.bad(problem);
     }

@@ -4,6 +4,7 @@ mod approvals;
 #[cfg(unix)]
 mod ask;
 mod call;
+mod clients;
 mod config;
 mod doctor;
 mod environment;
@@ -23,6 +24,7 @@ mod store;
 mod token;
 mod tools;
 mod uninstall;
+mod update;
 mod usage;
 
 use std::net::SocketAddr;
@@ -31,6 +33,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use doctor::Format;
 use environment::{Environment, Named};
 use scorpiox_terminal::Detail;
 
@@ -93,12 +96,25 @@ enum Command {
         #[arg(long)]
         group: Vec<String>,
     },
-    /// Check the installation: components, plugins, store, settings, skills
-    Doctor,
+    /// Check the installation, show what differs from the defaults, and what to fix
+    Doctor {
+        /// Also show each tool and each setting with its default
+        #[arg(long)]
+        all: bool,
+        /// Print all results as JSON
+        #[arg(long, conflicts_with = "all")]
+        json: bool,
+    },
     /// Check the installation, and print only failures
     SelfTest,
-    /// Show each tool, where it runs and what it may access
-    Tools,
+    /// Show each tool, where it runs and what it may access; with a name, also its arguments
+    Tools {
+        /// Show this tool alone, with its arguments and an example of a call
+        name: Option<String>,
+        /// Print the tools as JSON, with the schemas of their arguments
+        #[arg(long)]
+        json: bool,
+    },
     /// Call one tool and print the result
     Call {
         /// The tool's name, such as TaskManager
@@ -177,6 +193,12 @@ enum Command {
         #[arg(long, value_name = "FOLDER")]
         out: Option<PathBuf>,
     },
+    /// Show the version, how the program was installed, and the command that updates it; nothing is downloaded
+    Update {
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Remove the program and what it created, after asking
     Uninstall {
         /// Also remove policy, plugins, audit, tasks, outputs and skills
@@ -226,9 +248,12 @@ pub fn main() -> ExitCode {
     let outcome = environment.and_then(|environment| match cli.command {
         None => serve::run(&environment),
         Some(Command::Serve { http }) => serve_http::run(&environment, http),
-        Some(Command::Doctor) => Ok(doctor::run(&environment, Detail::All)),
-        Some(Command::SelfTest) => Ok(doctor::run(&environment, Detail::Failures)),
-        Some(Command::Tools) => Ok(tools::run(&environment)),
+        Some(Command::Doctor { all, json }) => {
+            let detail = if all { Detail::All } else { Detail::Differences };
+            Ok(doctor::run(&environment, &if json { Format::Json } else { Format::Text(detail) }))
+        }
+        Some(Command::SelfTest) => Ok(doctor::run(&environment, &Format::Text(Detail::Failures))),
+        Some(Command::Tools { name, json }) => tools::run(&environment, name.as_deref(), json),
         Some(Command::Call { tool, arguments, json }) => call::run(&environment, &tool, &arguments, json),
         Some(Command::Search { query }) => search::run(&environment, &query),
         Some(Command::Policy { command }) => Ok(policy::run(&environment, command)),
@@ -249,6 +274,7 @@ pub fn main() -> ExitCode {
         Some(Command::Skills { command }) => skills::run(&environment, command),
         Some(Command::Config(arguments)) => config::run(&environment, arguments),
         Some(Command::Setup(arguments)) => setup::run(&environment, &arguments),
+        Some(Command::Update { json }) => update::run(&environment, json),
         Some(Command::Uninstall { purge, yes }) => uninstall::run(&environment, purge, yes),
         #[cfg(unix)]
         Some(Command::Ask { request, answer }) => ask::run(&request, &answer),

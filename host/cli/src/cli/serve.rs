@@ -16,11 +16,27 @@ use scorpiox_transport_stdio::Server;
 use scorpiox_transport_stdio::blocking::Blocking;
 use scorpiox_transport_stdio::streams::{has_hung_up, ring_when_told, room_of, take};
 
+/// Text for a user who starts the server at a terminal, where no client can be connected.
+const AT_A_TERMINAL: &str = "\
+scorpiox-code is a server: an AI client starts it, and talks to it over a pipe. Nobody does here, so it ends.
+Try:
+  scorpiox-code setup                          set up the clients on this machine
+  scorpiox-code doctor                         check the installation
+  scorpiox-code tools                          see what each tool may touch
+  scorpiox-code call Bash command='echo hi'    call a tool yourself
+  scorpiox-code --help                         all commands";
+/// Exit code of a command line that asks for nothing.
+const USAGE: u8 = 2;
+
 pub(super) fn run(environment: &Environment) -> Result<ExitCode> {
     for problem in environment.settings.problems() {
         tracing::warn!("{problem}");
     }
     if std::io::stdin().is_terminal() {
+        if std::io::stdout().is_terminal() {
+            scorpiox_terminal::complain(AT_A_TERMINAL);
+            return Ok(ExitCode::from(USAGE));
+        }
         scorpiox_terminal::complain(
             "Waiting for a client on standard input (Ctrl+D ends it); see `scorpiox-code --help`.",
         );

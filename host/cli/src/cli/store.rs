@@ -8,7 +8,7 @@ use clap::{Subcommand, ValueEnum};
 use scorpiox_executor::Cancel;
 use scorpiox_store::{Contents, Mode, Store, WorkspaceName, copy};
 use scorpiox_terminal as terminal;
-use scorpiox_terminal::Shown;
+use scorpiox_terminal::{Shown, Working};
 
 use super::environment::Environment;
 
@@ -85,8 +85,10 @@ fn check(kept: &Kept, own: &str) -> Result<ExitCode> {
     let mut problems = Vec::new();
     let look = |name: &WorkspaceName, store: &dyn Store, problems: &mut Vec<String>| -> Result<()> {
         let own = if name.as_str() == own { " (this workspace)" } else { "" };
-        let damaged = damaged(store)?;
-        say(&format!("{name}{own}: {}", shown(&Contents::of(store)?)));
+        let working = Working::on(&format!("checking {name}"));
+        let (damaged, contents) = (damaged(store)?, Contents::of(store)?);
+        drop(working);
+        say(&format!("{name}{own}: {}", shown(&contents)));
         problems.extend(damaged.into_iter().map(|what| format!("{name}: {what}")));
         Ok(())
     };
@@ -159,7 +161,7 @@ fn copy_all(kept: &Kept, to: Place, names: Vec<Found>) -> Result<()> {
         bail!(NO_DATABASE);
     }
     let (count, mut left) = (names.len(), 0);
-    for name in names {
+    for (index, name) in names.into_iter().enumerate() {
         let name = match name {
             Ok(name) => name,
             Err(error) => {
@@ -177,7 +179,10 @@ fn copy_all(kept: &Kept, to: Place, names: Vec<Found>) -> Result<()> {
             say(&format!("{name}: there is nothing in {}", from.location()));
             continue;
         }
-        let copied = match copy(from, target) {
+        let working = Working::on(&format!("copying {name}, {} of {count}", index + 1));
+        let copied = copy(from, target);
+        drop(working);
+        let copied = match copied {
             Ok(copied) => copied,
             // The other workspaces are unaffected.
             Err(error) => {

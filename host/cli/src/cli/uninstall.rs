@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
-use clap::ValueEnum as _;
-use scorpiox_client_config::{self as clients, Client, Removed, Surroundings};
+use scorpiox_client_config::{self as clients, Client, Removed, WriteError, allow};
 use scorpiox_policy::MANAGED_FILE;
 use scorpiox_sandbox::remove_folder;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
+use super::clients::{entries, forget, lists};
 use super::environment::Environment;
 
 /// Files and directories that the program can create again.
@@ -36,10 +36,14 @@ const KEPT: [(&str, &str); 14] = [
     ("workspace", "the folder for work without a project"),
 ];
 
+type Remove = fn(&Path, Client) -> Result<Removed, WriteError>;
+
 /// Planned removal, which is displayed before it is carried out.
 struct Plan {
     /// Configuration files of clients with an entry for this program.
     entries: Vec<(Client, PathBuf)>,
+    /// Files of clients with an allow-list.
+    lists: Vec<(Client, PathBuf)>,
     /// Files and directories to remove.
     go: Vec<PathBuf>,
     /// Files and directories to keep, with their descriptions.
@@ -49,7 +53,9 @@ struct Plan {
 pub(super) fn run(environment: &Environment, purge: bool, yes: bool) -> Result<ExitCode> {
     let plan = Plan::new(environment, purge);
     terminal::print(&Shown::text(&plan.text(environment)));
-    if plan.go.is_empty() && plan.entries.is_empty() {
+    if plan.go.is_empty() && plan.entries.is_empty() && plan.lists.is_empty() {
+        forget(environment);
+        let _ = fs::remove_dir(&environment.own_home);
         terminal::print(&Shown::line("There is nothing to remove."));
         return Ok(ExitCode::SUCCESS);
     }
@@ -78,7 +84,7 @@ impl Plan {
         if purge {
             go.extend(stay.drain(..).map(|(path, _)| path));
         }
-        Self { entries: entries(environment), go, stay }
+        Self { entries: entries(environment), lists: lists(environment), go, stay }
     }
 
     fn text(&self, environment: &Environment) -> String {
@@ -93,7 +99,9 @@ impl Plan {
         };
         list(&mut text, "Will remove:", self.go.iter().map(|path| path.display().to_string()).collect());
         let entries = self.entries.iter().map(|(_, path)| format!("the entry in {}", path.display()));
-        list(&mut text, "Will take out, with a backup of each file beside it:", entries.collect());
+        let lists = self.lists.iter().map(|(_, path)| format!("the allowed tools in {}", path.display()));
+        let entries = entries.chain(lists);
+        list(&mut text, "Will take out, with a backup of each file that has more in it:", entries.collect());
         let stay = self.stay.iter().map(|(path, what)| format!("{} ({what})", path.display()));
         list(&mut text, "Will keep (--purge removes it, too):", stay.collect());
         let mut others = Vec::new();
@@ -110,11 +118,14 @@ impl Plan {
     /// Carries out the removal. The program is removed last, so that a failed removal can be repeated.
     fn carry_out(&self, environment: &Environment) -> Result<ExitCode> {
         let mut failed = false;
-        for (client, path) in &self.entries {
-            let said = match clients::remove(path, *client) {
+        let entries = self.entries.iter().map(|found| (found, "the entry", clients::remove as Remove));
+        let lists = self.lists.iter().map(|found| (found, "the allowed tools", allow::remove as Remove));
+        for ((client, path), what, remove) in entries.chain(lists) {
+            let said = match remove(path, *client) {
                 Ok(Removed::Out { backup }) => {
-                    format!("Took the entry out of {} (before: {}).", path.display(), backup.display())
+                    format!("Took {what} out of {} (before: {}).", path.display(), backup.display())
                 }
+                Ok(Removed::Gone) => format!("Removed {}, which had nothing else.", path.display()),
                 Ok(Removed::Nothing) => continue,
                 Ok(Removed::Stays) => {
                     failed = true;
@@ -126,6 +137,9 @@ impl Plan {
                 }
             };
             terminal::print(&Shown::line(&said));
+        }
+        if !failed {
+            forget(environment);
         }
         for path in &self.go {
             if path.symlink_metadata().is_ok_and(|about| about.is_dir()) {
@@ -154,18 +168,4 @@ fn put_aside(program: &Path) {
         let said = format!("{} runs now, so Windows keeps it: remove it when you like", aside.display());
         terminal::print(&Shown::line(&said));
     }
-}
-
-/// Returns the configuration files of clients that start this program.
-fn entries(environment: &Environment) -> Vec<(Client, PathBuf)> {
-    let Some(home) = environment.home.as_ref().context("no home").ok() else { return Vec::new() };
-    let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let around = Surroundings { home, workspace: &environment.workspace.path, variable: &variable };
-    let files = Client::value_variants().iter().flat_map(|client| {
-        let paths = [clients::config_path(*client, &around), clients::own_path(*client, &around)];
-        let is_same = paths[0] == paths[1];
-        paths.into_iter().take(if is_same { 1 } else { 2 }).map(|path| (*client, path))
-    });
-    // A file that cannot be read contains no entry that could be removed.
-    files.filter(|(client, path)| clients::is_in(path, *client).unwrap_or(false)).collect()
 }

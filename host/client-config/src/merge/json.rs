@@ -94,7 +94,7 @@ fn found(root: &CstRootNode, servers: &str) -> Result<Option<CstObject>, Refusal
     }
 }
 
-fn parse(json: &str) -> Result<CstRootNode, Refusal> {
+pub(crate) fn parse(json: &str) -> Result<CstRootNode, Refusal> {
     let options = ParseOptions {
         allow_comments: true,
         allow_trailing_commas: true,
@@ -188,7 +188,7 @@ fn is_string(node: Option<CstNode>, text: &str) -> bool {
     literal.and_then(|literal| literal.decoded_value().ok()).is_some_and(|value| value == text)
 }
 
-fn member_object(object: &CstObject, name: &str) -> Result<Option<CstObject>, Refusal> {
+pub(crate) fn member_object(object: &CstObject, name: &str) -> Result<Option<CstObject>, Refusal> {
     let Some(property) = member(object, name)? else { return Ok(None) };
     match property.object_value() {
         Some(object) => Ok(Some(object)),
@@ -206,7 +206,7 @@ fn member(object: &CstObject, name: &str) -> Result<Option<CstObjectProp>, Refus
     }
 }
 
-fn not_an_object(what: &str, node: CstNode) -> Refusal {
+pub(crate) fn not_an_object(what: &str, node: CstNode) -> Refusal {
     Refusal::NotA { line: line_of(node), what: what.to_owned(), wanted: "an object, { … }" }
 }
 

@@ -175,6 +175,11 @@ fn extending() {
 }
 
 #[test]
+fn json() {
+    runs("docs/json.md", "");
+}
+
+#[test]
 fn http() {
     runs("docs/http.md", "");
 }
@@ -204,6 +209,7 @@ fn every_document_is_run() {
         "deployment",
         "extending",
         "http",
+        "json",
         "kubernetes",
         "observing",
         "operations",

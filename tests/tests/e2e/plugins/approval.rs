@@ -301,7 +301,7 @@ pub(super) fn answering(
 }
 
 /// Like [`at_a_terminal`], but runs `then` as soon as `awaited` is on the screen.
-pub(super) fn watching(
+pub(crate) fn watching(
     awaited: &str,
     program: &Program,
     arguments: &[&str],

@@ -44,6 +44,9 @@ use std::path::{Path, PathBuf};
 use scorpiox_tests::{Program, Started};
 use serde_json::Value;
 
+#[cfg(unix)]
+pub(crate) use approval::watching;
+
 /// Returns the hash that `--yes` expects for a plugin source.
 pub(crate) fn hash_of(program: &Program, source: &str) -> String {
     let (status, out, err) = program.run(&["plugin", "hash", source]);

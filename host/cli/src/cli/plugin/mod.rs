@@ -4,6 +4,7 @@ mod add;
 mod address;
 mod decide;
 mod dev;
+mod listed;
 mod secret;
 mod share;
 mod test;
@@ -129,12 +130,19 @@ pub(super) enum PluginCommand {
         name: PluginName,
     },
     /// List plugins and their state
-    List,
+    List {
+        /// Print the plugins as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Show a plugin, what it requests, and what was approved
     Show {
         /// The plugin
         #[arg(value_parser = name)]
         name: PluginName,
+        /// Print the plugin as JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Show a plugin before it is installed, or call one of its tools with the capabilities that it requests
     Test {
@@ -214,8 +222,12 @@ pub(super) fn run(environment: &Environment, command: PluginCommand) -> Result<E
             decide::approve(environment, &name, said)
         }
         PluginCommand::Deny { name } => decide::deny(environment, &name),
-        PluginCommand::List => scorpiox_plugin_manager::install::list(&environment.site()),
-        PluginCommand::Show { name } => scorpiox_plugin_manager::install::show(&environment.site(), &name),
+        PluginCommand::List { json: true } => listed::list(environment),
+        PluginCommand::List { json: false } => scorpiox_plugin_manager::install::list(&environment.site()),
+        PluginCommand::Show { name, json: true } => listed::show(environment, &name),
+        PluginCommand::Show { name, json: false } => {
+            scorpiox_plugin_manager::install::show(&environment.site(), &name)
+        }
         PluginCommand::Test { source, tool, arguments, choices } => {
             test::run(environment, (&source, choices.named(None)), tool.as_deref(), &arguments)
         }

@@ -2,20 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use scorpiox_approvals::{Always, Wanted, always};
-use scorpiox_metering::records::rule_texts;
 use scorpiox_policy::access::Principal;
 use scorpiox_policy::{
     Approvers, CallDecision, CallFacts, CallRule, Channel, Circumstances, Covering, Policy, ReadBefore,
     Remotes, Then, Verdict, exact_arguments,
 };
 use scorpiox_server::because_read;
-use scorpiox_terminal as terminal;
-use scorpiox_terminal::Shown;
 use scorpiox_tools::plugins::Plugins;
 use scorpiox_workspace_config::Operator;
 use serde_json::Value;
@@ -250,19 +246,6 @@ fn ruled(
         reporting.iter().map(|Covering { rule, then, .. }| format!("{rule} only reports: it would {then}")),
     );
     CallVerdict { outcome: strictest, because: said.join("; ") }
-}
-
-/// Prints the verdict about a call.
-pub(super) fn why(judge: &Judge<'_>, tool: &str, arguments: &[String], given: &Given) -> Result<ExitCode> {
-    let arguments = crate::cli::call::parsed_for(tool, arguments)?;
-    ensure!(arguments.is_object(), "the arguments of a call are a JSON object");
-    let verdict = judge.call(tool, &arguments, given)?;
-    let mut shown = Shown::line(&format!("{tool} {arguments}: {}: {}", verdict.outcome, verdict.because));
-    for (rule, words) in rule_texts(judge.operator()).cited(&verdict.because) {
-        shown = shown.and(&Shown::line(&format!("  {rule}: {words}")));
-    }
-    terminal::print(&shown);
-    Ok(if verdict.outcome == Outcome::Deny { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// Describes what a rule does to calls of a tool that it is about.

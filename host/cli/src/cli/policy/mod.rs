@@ -11,10 +11,12 @@ mod outside;
 mod plugins;
 mod reads;
 mod replay;
+mod show;
 mod suggest;
 mod test;
 mod tools;
 mod unused;
+mod why;
 
 pub(super) use edit::allow_hosts;
 
@@ -25,27 +27,26 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
-use scorpiox_metering::records::rule_texts;
 use scorpiox_policy::access::{HttpPolicy, Principal};
-use scorpiox_policy::{Circumstances, Loaded, Policy, Profile, ReadBefore, Verdict, render, seen_note};
+use scorpiox_policy::{Circumstances, Loaded, Policy, ReadBefore, seen_note};
 use scorpiox_server::because_read;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 use scorpiox_workspace_config::Operator;
 
 use super::environment::Environment;
-use scorpiox_shell::{DEFAULT_PROFILE, READ_ONLY_PROFILE, Shell};
+use scorpiox_shell::Shell;
 
 pub(super) use calls::effects;
-use calls::{CallVerdict, Given, Outcome};
 pub(super) use init::Example;
-use judge::{Judge, Names};
-use tools::Tools;
 
 #[derive(Subcommand)]
 pub(super) enum PolicyCommand {
-    /// Show every effective rule, with the file and line that it comes from
+    /// Show what the policy files come to, with the file and line of each value
     Show {
+        /// Also show the values that are built in
+        #[arg(long)]
+        all: bool,
         #[command(flatten)]
         caller: Caller,
     },
@@ -61,22 +62,7 @@ pub(super) enum PolicyCommand {
         strict: bool,
     },
     /// Show which line decides about a path, a host, a tool or a command
-    Why {
-        /// The kind of question
-        what: What,
-        /// The path, the host (with :port), the name or the command
-        subject: String,
-        /// For a call: its arguments, as a JSON object, or each as NAME=TEXT or NAME:=JSON
-        arguments: Vec<String>,
-        /// For a call: the name of the client
-        #[arg(long, value_name = "NAME")]
-        client: Option<String>,
-        /// The profile that commands run under
-        #[arg(long, default_value = DEFAULT_PROFILE)]
-        profile: String,
-        #[command(flatten)]
-        caller: Caller,
-    },
+    Why(why::Question),
     /// Check that the policy decides as a file of cases expects, with one case per line: `deny read .env`
     #[command(after_help = test::HELP)]
     Test {
@@ -189,34 +175,11 @@ pub(super) fn run(environment: &Environment, command: PolicyCommand) -> ExitCode
 
 fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCode> {
     match command {
-        PolicyCommand::Show { caller } => show(environment, &caller),
+        PolicyCommand::Show { all, caller } => show::run(environment, &caller, all),
         PolicyCommand::Check { file, for_all_users, strict } => {
             check::run(environment, file.as_deref().map(|file| (file, for_all_users)), strict)
         }
-        PolicyCommand::Why { what, subject, arguments, client, profile, caller } => {
-            ensure!(
-                what == What::Call || arguments.is_empty() && client.is_none(),
-                "arguments and --client belong to `policy why call`"
-            );
-            let (shell, principal) = shell_for(environment, &caller, |policy, known| {
-                reads::add_of(&Tools::default(), environment, policy, what, &subject, known);
-            })?;
-            let mut judge = Judge::new(environment, &shell, Names::LookedUp)?;
-            judge.principal = principal;
-            if what == What::Call {
-                return calls::why(&judge, &subject, &arguments, &Given { client, ..Given::default() });
-            }
-            if what == What::Command {
-                let profile = shell.operator().profile(&profile)?;
-                let off = judge.switched_off(BASH).map(Verdict::denied);
-                return match judge.closed(what).or(off) {
-                    Some(verdict) => Ok(print(&verdict, &format!("`{subject}`"), shell.operator())),
-                    None => describe_command(&judge, &shell, &profile, &subject),
-                };
-            }
-            let verdict = judge.verdict(what, &subject, &profile)?;
-            Ok(print(&verdict, &judge.shown(what, &subject), shell.operator()))
-        }
+        PolicyCommand::Why(question) => why::run(environment, question),
         PolicyCommand::Test { cases, policy } => test::run(environment, &cases, policy.as_deref()),
         PolicyCommand::Replay(chosen) => replay::run(environment, &chosen),
         PolicyCommand::Diff { file } => diff::run(environment, file.as_deref()),
@@ -228,33 +191,6 @@ fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCo
         PolicyCommand::Forget => forget(environment),
         PolicyCommand::Clear { everyone, caller } => reads::clear(environment, &caller, everyone),
     }
-}
-
-fn show(environment: &Environment, caller: &Caller) -> Result<ExitCode> {
-    let (shell, principal) = shell_for(environment, caller, |_, _| ())?;
-    let Loaded { policy, files, hash, .. } = shell.operator().loaded()?;
-    let page = match files.as_slice() {
-        [] => Shown::line("# built-in defaults"),
-        files => files
-            .iter()
-            .fold(Shown::text(""), |page, file| page.and(&Shown::line(&format!("# {}", file.display())))),
-    };
-    let page = if files.is_empty() { page } else { page.and(&Shown::line(&format!("# sha256:{hash}"))) };
-    let circumstances = reads::circumstances(environment, shell.operator(), principal.as_ref())?;
-    let held = held(&shell, &circumstances)?;
-    let page =
-        held.iter().fold(page, |page, held| page.and(&Shown::line(&format!("# restricted by {held}"))));
-    let page = circumstances.read_before.0.iter().fold(page, |page, (glob, first)| {
-        page.and(&Shown::line(&format!("# {}", reads::shown(glob, first))))
-    });
-    // The profile that commands get: it shows at most what the default profile shows.
-    let mut shown = policy.clone();
-    shown
-        .shell
-        .profiles
-        .insert(READ_ONLY_PROFILE.to_owned(), shell.operator().profile(READ_ONLY_PROFILE)?.into_owned());
-    terminal::print(&page.and(&Shown::text(&render(&shown))));
-    Ok(ExitCode::SUCCESS)
 }
 
 fn forget(environment: &Environment) -> Result<ExitCode> {
@@ -272,68 +208,6 @@ fn forget(environment: &Environment) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn describe_command(judge: &Judge<'_>, shell: &Shell, profile: &Profile, command: &str) -> Result<ExitCode> {
-    let tier = shell.tier()?;
-    shell.shut_down();
-    let rules = &shell.operator().loaded()?.policy.shell;
-    let arguments = serde_json::json!({ "command": command });
-    let CallVerdict { outcome, because } = judge.call(BASH, &arguments, &Given::default())?;
-    let first = match outcome {
-        Outcome::Allow => format!("`{command}` is allowed: no rule covers its text. It runs"),
-        Outcome::Ask => {
-            format!("`{command}` is allowed after a person approved the call ({because}). It runs")
-        }
-        Outcome::Deny => {
-            terminal::print(&Shown::line(&format!("`{command}` is denied: {because}")));
-            return Ok(ExitCode::FAILURE);
-        }
-    };
-    terminal::print(&Shown::line(&first).and(&Shown::lines(&format!(
-        "\
-         - in a sandbox of tier {tier}; at least {} is required ({})\n\
-         - under profile {} ({}), whose network is {} ({})\n\
-         - for at most {} ms unless the call says otherwise ({}), and never more than {} ms ({})\n\
-         `policy why read|write PATH` and `policy why host NAME` say what it may touch.\n",
-        rules.min_tier.value,
-        rules.min_tier.source,
-        profile.name,
-        profile.origins.profile,
-        profile.network.value,
-        profile.network.source,
-        rules.default_timeout.value.as_millis(),
-        rules.default_timeout.source,
-        rules.max_timeout.value.as_millis(),
-        rules.max_timeout.source,
-    ))));
-    Ok(ExitCode::SUCCESS)
-}
-
-fn print(verdict: &Verdict, subject: &str, operator: &Operator) -> ExitCode {
-    let word = word(verdict.allowed);
-    let mut shown = Shown::line(&format!("{subject}: {word}: {}", to_person(&verdict.because)));
-    // A line number is useless to a reader without the file, so the rule's text is printed too.
-    for (rule, words) in rule_texts(operator).cited(&verdict.because) {
-        shown = shown.and(&Shown::line(&format!("  {rule}: {words}")));
-    }
-    if let Some(line) = &verdict.would_allow {
-        let allowing = format!("  to allow it, write in {}: {line}", verdict.file);
-        shown = shown.and(&Shown::line(&to_person(&allowing)));
-    }
-    terminal::print(&shown);
-    if verdict.allowed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// Addresses the person at the terminal, whom reasons for models call "the person".
-fn to_person(reason: &str) -> String {
-    reason
-        .replace("the person can run `", "you can run `")
-        .replace("the user's own policy.toml", "your policy.toml")
-}
-
-const fn word(allowed: bool) -> &'static str {
-    if allowed { "allowed" } else { "denied" }
 }
 
 /// Returns the shell, which decides about the access of commands.

@@ -8,9 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum as _;
-use scorpiox_client_config::{
-    self as clients, Change, Client, How, Owner, Sign, Start, Surroundings, WriteError, Wsl,
-};
+use scorpiox_client_config::{self as clients, Change, Client, How, Owner, Sign, Start, WriteError};
 use scorpiox_fs::{Writable, resolve};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
@@ -18,10 +16,12 @@ use serde_json::{Value, json};
 
 use self::handshake::Answered;
 use self::registries::Registry;
+use super::clients::{Target, around, name, record, target};
 use super::config::check_program;
 use super::environment::Environment;
 use super::policy;
 
+mod allow;
 mod handshake;
 mod registries;
 
@@ -31,6 +31,9 @@ pub(super) struct SetupArguments {
     /// Set up this client only, whether it is found or not; can be given several times
     #[arg(long = "client", value_name = "CLIENT")]
     clients: Vec<Client>,
+    /// Also let clients call tools without asking that only keep their own data, ask you, or show what skills say
+    #[arg(long)]
+    allow_harmless: bool,
     /// Make all changes without asking
     #[arg(long)]
     yes: bool,
@@ -57,31 +60,59 @@ enum State {
     Failed(String),
 }
 
+impl State {
+    /// Returns its name, the backup, and the error.
+    fn parts(&self) -> (&'static str, Option<&PathBuf>, Option<&String>) {
+        match self {
+            Self::Planned(Change::Create) => ("would create", None, None),
+            Self::Planned(Change::Update) => ("would update", None, None),
+            Self::Planned(Change::Nothing) | Self::Written(How::Unchanged) => ("present", None, None),
+            Self::Written(How::Created) => ("created", None, None),
+            Self::Written(How::Updated { backup }) => ("updated", Some(backup), None),
+            Self::Failed(why) => ("failed", None, Some(why)),
+        }
+    }
+}
+
 pub(super) fn run(environment: &Environment, arguments: &SetupArguments) -> Result<ExitCode> {
     check_program(environment).context("clients must not start this program where it is")?;
     let home = environment.home.as_ref().context("there is no home folder; set HOME")?;
-    let mut found = find(environment, home, &arguments.clients)?;
+    let mut found = find(environment, &arguments.clients)?;
     let (registries, unasked) = registries::find(environment, home);
+    let (mut lists, others) = if arguments.allow_harmless {
+        allow::find(&found, &around(environment)?)
+    } else {
+        (Vec::new(), Vec::new())
+    };
     if !arguments.json {
         terminal::print(&Shown::text(&plan(environment, &found, &registries, unasked.as_deref())));
+        if arguments.allow_harmless {
+            terminal::print(&Shown::lines(&allow::plan(&lists, &others)));
+        }
     }
     let adds =
         found.iter().any(|found| matches!(found.state, State::Planned(Change::Create | Change::Update)));
     let hosts: Vec<_> = registries.iter().flat_map(Registry::closed).collect();
-    let may = Consent::of(arguments, adds, &hosts)?;
+    let may = Consent::of(arguments, adds, lists.iter().any(allow::Allow::is_planned), &hosts)?;
     if may.writes {
-        write(&mut found, !arguments.json);
+        write(environment, &mut found, !arguments.json);
     }
-    let mut is_done = !found.iter().any(|found| matches!(found.state, State::Failed(_)));
+    if may.lists {
+        allow::write(&mut lists, &found, !arguments.json);
+    }
+    let mut states = found.iter().map(|found| &found.state).chain(lists.iter().map(|list| &list.state));
+    let mut is_done = !states.any(|state| matches!(state, State::Failed(_)));
     if may.opens {
         is_done &= open(environment, &hosts, !arguments.json);
     }
     let answered = handshake::run(environment);
     is_done &= answered.is_ok();
     if arguments.json {
-        terminal::print(&Shown::json(
-            &report(environment, &found, &registries, answered.as_ref()).to_string(),
-        ));
+        let mut report = report(environment, &found, &registries, answered.as_ref());
+        if arguments.allow_harmless {
+            report["allow"] = allow::report(&lists);
+        }
+        terminal::print(&Shown::json(&report.to_string()));
     } else {
         terminal::print(&Shown::text(&end(&found, &answered)));
     }
@@ -92,47 +123,55 @@ pub(super) fn run(environment: &Environment, arguments: &SetupArguments) -> Resu
 struct Consent {
     /// `true` if entries may be written.
     writes: bool,
+    /// `true` if allow-lists may be written.
+    lists: bool,
     /// `true` if commands may reach the registries.
     opens: bool,
 }
 
 impl Consent {
-    fn of(arguments: &SetupArguments, adds: bool, hosts: &[String]) -> Result<Self> {
+    fn of(arguments: &SetupArguments, adds: bool, lists: bool, hosts: &[String]) -> Result<Self> {
         if arguments.yes || arguments.json {
-            return Ok(Self { writes: adds && arguments.yes, opens: !hosts.is_empty() && arguments.yes });
+            let is_told = arguments.yes;
+            let opens = is_told && !hosts.is_empty();
+            return Ok(Self { writes: is_told && adds, lists: is_told && lists, opens });
         }
-        if (adds || !hosts.is_empty()) && !terminal::can_ask() {
+        if (adds || lists || !hosts.is_empty()) && !terminal::can_ask() {
             bail!(
                 "there is no terminal to ask at; --yes makes these changes without asking; nothing was changed"
             );
         }
         let writes = adds && terminal::ask("\nAdd these entries? [y/N] ")?;
+        let lists = lists && terminal::ask("\nLet the clients call these tools without asking? [y/N] ")?;
         let question = format!("\nLet commands reach {}? [y/N] ", hosts.join(", "));
         let opens = !hosts.is_empty() && terminal::ask(&question)?;
-        Ok(Self { writes, opens })
+        Ok(Self { writes, lists, opens })
     }
 }
 
 /// Finds the user's clients, or takes those that the user named.
-fn find(environment: &Environment, home: &Path, named: &[Client]) -> Result<Vec<Found>> {
-    let workspace = &environment.workspace.path;
-    let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let around = Surroundings { home, workspace, variable: &variable };
-    let program = environment.binary.to_str().context("this program's path is not valid Unicode")?;
+fn find(environment: &Environment, named: &[Client]) -> Result<Vec<Found>> {
+    let around = around(environment)?;
     let path = env::var_os("PATH");
     let mut all = Vec::new();
     for client in Client::value_variants() {
-        let mut start = Start { program: program.to_owned(), arguments: environment.chosen()? };
-        let mut file = clients::own_path(*client, &around);
-        let mut sign = clients::sign(*client, &around, path.as_deref());
-        // On WSL, Claude Desktop is a Windows program.
-        if let (Client::ClaudeDesktop, Some(wsl)) = (client, Wsl::here(&around))
-            && let Ok(desktop) = wsl.desktop_file()
-        {
-            start = wsl.start(start);
-            sign = desktop.exists().then(|| Sign::File(desktop.clone()));
-            file = desktop;
-        }
+        let own = clients::own_path(*client, &around);
+        let target = match target(environment, &around, *client, own.clone()) {
+            Ok(target) => target,
+            // A Windows program that is not there, or several times.
+            Err(error) if named.contains(client) => {
+                let (start, state) = (Start::default(), State::Failed(format!("{error:#}")));
+                all.push(Found { client: *client, sign: None, file: own, start, state });
+                continue;
+            }
+            Err(_) => continue,
+        };
+        let Target { file, start, is_of_windows } = target;
+        let sign = if is_of_windows {
+            file.exists().then(|| Sign::File(file.clone()))
+        } else {
+            clients::sign(*client, &around, path.as_deref())
+        };
         let is_wanted = if named.is_empty() { sign.is_some() } else { named.contains(client) };
         if is_wanted {
             let state = match preview(environment, *client, &file, &start) {
@@ -153,13 +192,18 @@ fn preview(environment: &Environment, client: Client, file: &Path, start: &Start
 }
 
 /// Writes the planned entries, and tells about each.
-fn write(found: &mut [Found], tells: bool) {
+fn write(environment: &Environment, found: &mut [Found], tells: bool) {
     for found in found {
         let State::Planned(Change::Create | Change::Update) = found.state else { continue };
         let written: Result<_, WriteError> =
             clients::write(&found.file, found.client, &found.start, Owner::Person);
         found.state = match written {
-            Ok(written) => State::Written(written.how),
+            Ok(written) => {
+                if let Err(error) = record(environment, found.client, &written.path) {
+                    terminal::complain(&format!("{error:#}"));
+                }
+                State::Written(written.how)
+            }
             Err(error) => State::Failed(error.to_string()),
         };
         if tells {
@@ -224,14 +268,19 @@ fn plan(
 
 /// Returns a line about a client's file.
 fn told(found: &Found) -> String {
-    let file = found.file.display();
-    match &found.state {
+    told_of(&found.state, &found.file, "the entry")
+}
+
+/// Returns a line about the state of `what` in a file.
+fn told_of(state: &State, file: &Path, what: &str) -> String {
+    let file = file.display();
+    match state {
         State::Planned(Change::Create) => format!("would create {file}"),
         State::Planned(Change::Update) => {
-            format!("would add the entry to {file}, and keep a backup beside it")
+            format!("would add {what} to {file}, and keep a backup beside it")
         }
         State::Planned(Change::Nothing) | State::Written(How::Unchanged) => {
-            format!("{file} has the entry")
+            format!("{file} has {what}")
         }
         State::Written(How::Created) => format!("created {file}"),
         State::Written(How::Updated { backup }) => format!("updated {file} (before: {})", backup.display()),
@@ -267,14 +316,7 @@ fn report(
     let clients: Vec<_> = found
         .iter()
         .map(|found| {
-            let (state, backup, error) = match &found.state {
-                State::Planned(Change::Create) => ("would create", None, None),
-                State::Planned(Change::Update) => ("would update", None, None),
-                State::Planned(Change::Nothing) | State::Written(How::Unchanged) => ("present", None, None),
-                State::Written(How::Created) => ("created", None, None),
-                State::Written(How::Updated { backup }) => ("updated", Some(backup), None),
-                State::Failed(why) => ("failed", None, Some(why)),
-            };
+            let (state, backup, error) = found.state.parts();
             json!({
                 "client": name(found.client),
                 "found": found.sign.as_ref().map(Sign::path),
@@ -303,9 +345,4 @@ fn report(
     json!({
         "program": environment.binary, "clients": clients, "registries": registries, "server": server,
     })
-}
-
-/// Returns the name of a client on the command line.
-fn name(client: Client) -> String {
-    client.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }

@@ -2,6 +2,7 @@
 
 mod add;
 mod agreement;
+mod listed;
 mod offered;
 mod update;
 
@@ -83,7 +84,11 @@ pub(super) enum SkillsCommand {
         yes: Option<String>,
     },
     /// Show all skills, with the descriptions by which models choose them
-    List,
+    List {
+        /// Print the skills as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Show a skill as the model receives it, its length, and its problems
     Show {
         /// The skill's name
@@ -117,8 +122,14 @@ pub(super) fn run(environment: &Environment, command: SkillsCommand) -> Result<E
         SkillsCommand::Update { name, yes } => {
             return update::run(environment, name.as_deref(), yes.as_deref());
         }
-        SkillsCommand::List => {
-            terminal::print(&report::list(&library(&environment.open(), None)?));
+        SkillsCommand::List { json } => {
+            let workspace = environment.open();
+            let library = library(&workspace, None)?;
+            terminal::print(&if json {
+                Shown::json(&listed::as_json(&library).to_string())
+            } else {
+                report::list(&library)
+            });
         }
         SkillsCommand::Show { name, arguments } => {
             let arguments = arguments.unwrap_or_default();
