@@ -96,20 +96,6 @@ fn what_commands_cannot_do_to_the_machine_is_said() {
 }
 
 #[test]
-fn a_folder_in_write_that_does_not_exist_is_named() {
-    let program = Program::new();
-    let absent = program.home().parent().expect("a folder").canonical().join("absent");
-    let list = format!(
-        "[shell.profile.workspace]\nwrite = [\"@workspace\", \"@tmp\", {:?}]\n",
-        absent.display().to_string()
-    );
-    let program = with_policy(program, &list);
-    let ran = bash(&mut start(&program), &format!("mkdir {}", absent.display()));
-    let said = format!("read-only: {} is in `write` (policy.toml line ", absent.display());
-    assert!(ran.text.contains(&said), "{}", ran.text);
-}
-
-#[test]
 fn a_folder_that_is_forgotten_is_noted() {
     let program = Program::new();
     let mut server = start(&program);
