@@ -281,10 +281,14 @@ fn the_administrator_accepts_in_words_that_answers_about_hosts_prove_nothing() {
 #[test]
 fn the_stricter_of_two_files_decides_who_answers_about_hosts() {
     let text = |word: &str| format!("version = 1\n[shell.profile.workspace]\nunknown_hosts = \"{word}\"\n");
+    let profile = |word: &str, layer: Layer| {
+        let policy = parsed(&text(word), layer, Policy::builtin()).expect("a policy");
+        policy.shell.profiles["workspace"].clone()
+    };
+    let places = Places::standard("/home/a/src/x".into(), Some("/home/a".into()), Path::new("/home/a/.own"));
     let both = |managed: &str, own: &str| {
-        let managed = parsed(&text(managed), Layer::Managed, Policy::builtin()).expect("a policy");
-        let policy = parsed(&text(own), Layer::Own, managed).expect("a policy");
-        policy.shell.profiles["workspace"].unknown_hosts.value
+        let managed = profile(managed, Layer::Managed);
+        managed.narrowed(&profile(own, Layer::Own), &places).unknown_hosts.value
     };
     assert_eq!(both("ask", "ask-weak"), UnknownHosts::AskApprover);
     assert_eq!(both("ask", "ask"), UnknownHosts::AskApprover);
