@@ -16,6 +16,7 @@ use crate::rule::{NamePattern, Places, Source, Sourced};
 
 mod asking;
 mod given;
+mod hosts;
 mod judging;
 mod programs;
 mod spellings;
@@ -24,6 +25,7 @@ mod texts;
 pub use asking::{Channel, Remember};
 pub(crate) use asking::{DEFAULT_WITHIN, parse_within, show_within};
 pub use given::exact_arguments;
+pub use hosts::CONNECTION;
 
 /// Maximum number of rules in a file.
 pub(crate) const MAX_RULES: usize = 500;

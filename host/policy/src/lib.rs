@@ -72,8 +72,8 @@ pub use approved::{Approved, ApprovedCalls};
 pub use approvers::{Approver, ApproverKey, Approvers};
 pub use audit::AuditPolicy;
 pub use call_rules::{
-    Argument, CallDecision, CallFacts, CallRule, CallRules, Channel, Covering, Programs, Remember, Then,
-    Unknown, exact_arguments,
+    Argument, CONNECTION, CallDecision, CallFacts, CallRule, CallRules, Channel, Covering, Programs,
+    Remember, Then, Unknown, exact_arguments,
 };
 pub use circumstances::{
     Account, Circumstances, Conditions, FirstRead, ReadBefore, RemotePattern, Remotes, TextPattern,

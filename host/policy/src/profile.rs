@@ -101,8 +101,31 @@ pub enum Network {
 pub enum UnknownHosts {
     /// They are refused.
     Deny,
-    /// A person is asked while the connection waits.
+    /// An approver is asked while the connection waits.
+    AskApprover,
+    /// The person at this machine is asked while the connection waits; over HTTP, an approver.
     Ask,
+    /// Whoever uses the client is asked while the connection waits, also over HTTP.
+    AskWeak,
+}
+
+impl UnknownHosts {
+    /// Settings, the strictest first.
+    pub(crate) const ALL: [Self; 4] = [Self::Deny, Self::AskApprover, Self::Ask, Self::AskWeak];
+
+    /// Returns `true` if somebody is asked.
+    pub fn asks(self) -> bool {
+        self != Self::Deny
+    }
+
+    /// Returns the word for the setting in a policy.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::AskApprover | Self::Ask => "ask",
+            Self::AskWeak => "ask-weak",
+        }
+    }
 }
 
 impl Network {

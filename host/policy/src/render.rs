@@ -11,7 +11,7 @@ use crate::circumstances;
 use crate::circumstances::lists;
 use crate::files::FilesPolicy;
 use crate::plugins::{CredentialsFrom, PluginsPolicy, RegistryLogin, SecretFrom};
-use crate::profile::{Network, Profile, UnknownHosts};
+use crate::profile::{Network, Profile};
 use crate::restrictions::Restriction;
 use crate::rules::Rules;
 use crate::search::EnginePolicy;
@@ -302,10 +302,9 @@ fn profile_lines(page: &mut Page, profile: &Profile) {
         let near: Vec<_> = allow_private.iter().map(|rule| (rule.to_string(), rule.source)).collect();
         page.list("network.allow_private", &near, profile.network.source);
     }
-    if profile.unknown_hosts.value == UnknownHosts::Ask {
-        let source = profile.unknown_hosts.source;
-        let word = if matches!(source, Source::Managed(_)) { "ask-weak" } else { "ask" };
-        page.line(&format!("unknown_hosts = \"{word}\""), source);
+    if profile.unknown_hosts.value.asks() {
+        let Sourced { value, source } = &profile.unknown_hosts;
+        page.line(&format!("unknown_hosts = \"{}\"", value.word()), *source);
     }
     let local: Vec<_> = profile.local.iter().map(|rule| (rule.service.to_string(), rule.source)).collect();
     if !local.is_empty() {

@@ -24,9 +24,15 @@ use crate::unknown_hosts::UnknownHosts;
 const TIERS: &[Tier] =
     if cfg!(target_os = "macos") { &[Tier::Seatbelt] } else { &[Tier::T1, Tier::T1b, Tier::T2] };
 
+/// Maximum number of cells of principals. Beyond it, one in which nothing runs is forgotten.
+const MAX_OWN_CELLS: usize = 64;
+
 /// Cells of one server.
 #[derive(Debug, Default)]
-pub(super) struct Cells(Mutex<BTreeMap<String, Arc<Ready>>>);
+pub(super) struct Cells(Mutex<BTreeMap<Key, Arc<Ready>>>);
+
+/// Name of a profile, and the principal who alone has the cell.
+type Key = (String, Option<String>);
 
 /// A cell that is ready to run commands of one profile.
 #[derive(Debug)]
@@ -72,15 +78,18 @@ fn identity(path: &Path) -> Option<Identity> {
 }
 
 impl Cells {
-    /// Returns the cell of a profile, and builds it on first use.
+    /// Returns the cell of a profile, and builds it on first use. Under a profile that asks about unknown hosts, each
+    /// principal has a cell of its own: what one of them may reach is closed to the others.
     pub(super) fn get(
         &self,
         site: &Site,
         policy: &Policy,
         profile: &Profile,
         places: &Places,
+        principal: Option<&str>,
     ) -> Result<Arc<Ready>, ShellError> {
-        let known = self.lock().get(&profile.name).map(Arc::clone);
+        let key = (profile.name.clone(), principal.filter(|_| plan::asks(profile)).map(str::to_owned));
+        let known = self.lock().get(&key).map(Arc::clone);
         // Looks at files of the home folder, which may be on a slow disk, without the lock.
         let read = || plan::own_identity(site, profile, places);
         let has_another = known.filter(|ready| !ready.identity.is_current(read));
@@ -91,11 +100,12 @@ impl Cells {
         let is_current = |ready: &&Arc<Ready>| {
             ready.is_current(places) && !has_another.as_ref().is_some_and(|other| Arc::ptr_eq(other, ready))
         };
-        if let Some(ready) = cells.get(&profile.name).filter(is_current) {
+        if let Some(ready) = cells.get(&key).filter(is_current) {
             return Ok(Arc::clone(ready));
         }
         let ready = Arc::new(build_best(site, policy, profile, places)?);
-        cells.insert(profile.name.clone(), Arc::clone(&ready));
+        make_room(&mut cells);
+        cells.insert(key, Arc::clone(&ready));
         Ok(ready)
     }
 
@@ -117,8 +127,19 @@ impl Cells {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Ready>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Arc<Ready>>> {
         self.0.lock()
+    }
+}
+
+/// Forgets cells of principals in which no command runs, if there are many. What was allowed there is asked about again.
+fn make_room(cells: &mut BTreeMap<Key, Arc<Ready>>) {
+    let own: Vec<_> = cells.keys().filter(|(_, principal)| principal.is_some()).cloned().collect();
+    let surplus = (own.len() + 1).saturating_sub(MAX_OWN_CELLS);
+    let idle =
+        own.into_iter().filter(|key| cells.get(key).is_some_and(|ready| Arc::strong_count(ready) == 1));
+    for key in idle.take(surplus).collect::<Vec<_>>() {
+        cells.remove(&key);
     }
 }
 

@@ -64,6 +64,7 @@ pub use plan::tier as cell_tier;
 pub use probes::Probed;
 pub use request::{As, Request};
 pub use run::{Completed, GoesOn, Ran, Wait};
+use unknown_hosts::Asker;
 pub use unknown_hosts::{Ask, HostAnswer, Target};
 
 pub use area::Area;
@@ -105,7 +106,10 @@ pub struct Shell {
 /// Way in which a command is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RunsIn {
-    Foreground,
+    Foreground {
+        /// `true` if the call asks about unknown hosts while the command runs.
+        asks: bool,
+    },
     Background,
 }
 
@@ -118,6 +122,8 @@ struct Started {
     rule: String,
     /// Cell of the command, retained while the command runs.
     cell: Arc<Ready>,
+    /// The right to ask about unknown hosts, in the foreground.
+    asker: Option<Asker>,
     /// Connections of the command, if it has a proxy.
     session: Option<Session>,
     /// Proxy of this command, if the cell has no shared one.
@@ -226,7 +232,7 @@ impl Shell {
     /// Returns the best tier that this machine and the policy allow, determined by building a cell.
     pub fn tier(&self) -> Result<Tier, Arc<ShellError>> {
         let profile = self.profile(DEFAULT_PROFILE)?;
-        Ok(self.cells.get(self.site(), self.policy()?, &profile, &self.places()?)?.tier)
+        Ok(self.cells.get(self.site(), self.policy()?, &profile, &self.places()?, None)?.tier)
     }
 
     /// Returns, for each tier above `tier`, a message that explains why it is unavailable.
@@ -292,7 +298,7 @@ impl Shell {
         let mut tries = 0;
         loop {
             tries += 1;
-            let cell = self.cells.get(self.site(), policy, &profile, &self.places()?)?;
+            let cell = self.cells.get(self.site(), policy, &profile, &self.places()?, request.principal())?;
             match self.start_in(Arc::clone(&cell), &profile, request, place) {
                 Ok(started) => return Ok(started),
                 Err(error) if tries < TRIES && error.is_worth_repeating() => {
@@ -337,6 +343,9 @@ impl Shell {
         // The entry must exist before the command can run, so that it survives a killed server.
         let add = || self.active.add(&site.own_home, &site.workspace, request.described());
         let active = cell.changes_things().then(add);
+        // Registered before the command runs: its first connection must wait.
+        let asks = place == RunsIn::Foreground { asks: true };
+        let asker = cell.unknown.as_ref().filter(|_| asks).map(Asker::of);
         let mut running = cell.cell.run(command, None, moves.as_ref())?;
         running.wait_until_started()?;
         let proxy =
@@ -351,7 +360,7 @@ impl Shell {
         };
         let ports = match place {
             RunsIn::Background => publish::publish(profile, request, network, running.take_dialer()),
-            RunsIn::Foreground => Ports::default(),
+            RunsIn::Foreground { .. } => Ports::default(),
         };
         let notes: Vec<_> = notes.into_iter().chain(ports.notes).collect();
         let (tier, rule) = (cell.tier, profile.origins.profile.to_string());
@@ -366,6 +375,7 @@ impl Shell {
             profile: name,
             rule,
             cell,
+            asker,
             session,
             _proxy: proxy,
             notes,

@@ -12,7 +12,7 @@ use scorpiox_fs::{Trail, Writable, resolve};
 use scorpiox_git::{LinkedTree, OwnIdentity, User, identity};
 use scorpiox_policy::{
     Denial, DenyRule, DenySet, HostDecision, HostRules, MANAGED_FILE, Network as NetworkRule, Place, Places,
-    Profile, Source, TOOLCHAINS, Tier as MinTier, UnknownHosts as Unknown,
+    Profile, Source, TOOLCHAINS, Tier as MinTier,
 };
 use scorpiox_sandbox::{CellSpec, ETC, Exposed, HomeFile, HomeLink, Limits, Listeners, Network, Tier};
 use scorpiox_workspace_config::worked_on::{self, Along};
@@ -238,7 +238,7 @@ pub(super) fn check_system(profile: &Profile, places: &Places) -> Result<(), She
 /// Returns `true` if a person is asked about unknown hosts.
 pub(super) fn asks(profile: &Profile) -> bool {
     let lists = matches!(profile.network.value, NetworkRule::Allowlist { .. });
-    lists && profile.unknown_hosts.value == Unknown::Ask
+    lists && profile.unknown_hosts.value.asks()
 }
 
 pub(super) fn network(profile: &Profile, tier: Tier) -> Result<Network, ShellError> {
@@ -486,7 +486,9 @@ impl Decide for Hosts {
         let refused = match unknown.decide(&(host.to_owned(), port)) {
             HostAnswer::Allowed => return Ok(rule.clone()),
             HostAnswer::Denied => "the person was asked, and denied it".to_owned(),
-            HostAnswer::NotAsked(reason) => format!("{why}; nobody was asked: {reason}"),
+            HostAnswer::NotAsked(reason) | HostAnswer::Waits(reason) => {
+                format!("{why}; nobody was asked: {reason}")
+            }
         };
         Err(Denied { why: refused, rule: rule.clone() })
     }

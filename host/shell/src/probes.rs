@@ -54,7 +54,7 @@ impl Shell {
             TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(io("listening on this machine"))?;
         let port = listener.local_addr().map_err(io("listening on this machine"))?.port();
         let profile = self.profile(DEFAULT_PROFILE)?;
-        let cell = self.cells.get(self.site(), self.policy()?, &profile, &self.places()?)?;
+        let cell = self.cells.get(self.site(), self.policy()?, &profile, &self.places()?, None)?;
         let (tier, spec) = (cell.tier, &cell.plan.spec);
         let areas: Vec<&Path> = cell.plan.areas.iter().map(|area| area.path.as_path()).collect();
         let exposed = spec.exposed.iter().map(|exposed| &exposed.path).chain([&spec.scratch, &spec.home]);
@@ -84,7 +84,8 @@ impl Shell {
         let _ = writeln!(script, "echo {DONE}");
         let run_as = As::Client { read_only: false };
         let request = Request { command: script, run_as, timeout: Some(TIME), uses: Uses::default() };
-        let mut waited = Waited::of(self.try_to_start(&request, RunsIn::Foreground)?, SHOWN_CHARS);
+        let mut waited =
+            Waited::of(self.try_to_start(&request, RunsIn::Foreground { asks: false })?, SHOWN_CHARS);
         let cancel = Cancel::default();
         let wait = Wait { cancel: &cancel, news: None, shown_chars: SHOWN_CHARS, until: None, ask: None };
         let outcome = loop {

@@ -24,8 +24,13 @@ pub struct Request {
 impl Request {
     /// Returns the description shown in the list of active commands.
     pub(super) fn described(&self) -> Command<'_> {
-        let principal = self.uses.client().and_then(|client| client.principal.as_deref());
+        let principal = self.principal();
         Command { component: self.run_as.owner_name(), principal, text: &self.command }
+    }
+
+    /// Returns the unique key of the principal who calls over HTTP.
+    pub(super) fn principal(&self) -> Option<&str> {
+        self.uses.client().and_then(|client| client.principal.as_deref())
     }
 }
 

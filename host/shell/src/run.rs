@@ -92,7 +92,7 @@ impl Shell {
         cancel: &Cancel,
         shown_chars: usize,
     ) -> Result<Completed, Arc<ShellError>> {
-        let mut command = Waited::start(self, request, shown_chars)?;
+        let mut command = Waited::start(self, request, shown_chars, false)?;
         let wait = Wait { cancel, news: None, shown_chars, until: None, ask: None };
         let outcome = loop {
             if let Some(outcome) = command.follow(&wait)? {
@@ -105,7 +105,7 @@ impl Shell {
     /// Runs a command until the deadline in `wait`, then moves it to the background. If all task slots are
     /// taken, it stays in the foreground until one is free.
     pub fn run_within(&self, request: &Request, wait: &Wait<'_>) -> Result<Ran, Arc<ShellError>> {
-        let mut command = Waited::start(self, request, wait.shown_chars)?;
+        let mut command = Waited::start(self, request, wait.shown_chars, wait.ask.is_some())?;
         loop {
             if let Some(outcome) = command.follow(wait)? {
                 return Ok(Ran::ToItsEnd(command.completed(request, outcome, wait.cancel)));
@@ -130,9 +130,14 @@ pub(super) struct Waited {
 }
 
 impl Waited {
-    fn start(shell: &Shell, request: &Request, shown_chars: usize) -> Result<Self, Arc<ShellError>> {
+    fn start(
+        shell: &Shell,
+        request: &Request,
+        shown_chars: usize,
+        asks: bool,
+    ) -> Result<Self, Arc<ShellError>> {
         let since = Instant::now();
-        Ok(Self { since, ..Self::of(shell.start(request, RunsIn::Foreground)?, shown_chars) })
+        Ok(Self { since, ..Self::of(shell.start(request, RunsIn::Foreground { asks })?, shown_chars) })
     }
 
     /// Wraps a started command.
@@ -145,21 +150,25 @@ impl Waited {
     /// Processes the output until the command ends or the deadline passes, and asks about unknown hosts
     /// meanwhile. Returns `None` at the deadline.
     pub(super) fn follow(&mut self, wait: &Wait<'_>) -> Result<Option<Outcome>, Arc<ShellError>> {
-        let (Some(unknown), Some(ask)) = (self.started.cell.unknown.clone(), wait.ask) else {
+        let Some((asker, ask)) = self.started.asker.take().zip(wait.ask) else {
             return self.follow_output(wait);
         };
         let is_over = Cancel::default();
-        thread::scope(|scope| {
-            let serve = || unknown.serve(ask, &is_over);
+        let mut kept = Vec::new();
+        let (followed, asker) = thread::scope(|scope| {
+            let serve = || asker.serve(ask, &is_over, &mut kept);
             // Without a thread, unknown hosts are refused.
             let started = thread::Builder::new().name("unknown hosts".to_owned()).spawn_scoped(scope, serve);
             let end = is_over.clone();
             let _watch = wait.cancel.watch(move || end.set(Reason::Client));
             let followed = self.follow_output(wait);
             is_over.set(Reason::Client);
-            drop(started);
-            followed
-        })
+            let asker = started.ok().and_then(|started| started.join().ok().flatten());
+            (followed, asker)
+        });
+        self.started.asker = asker;
+        self.started.notes.append(&mut kept);
+        followed
     }
 
     fn follow_output(&mut self, wait: &Wait<'_>) -> Result<Option<Outcome>, Arc<ShellError>> {
@@ -203,6 +212,7 @@ impl Waited {
     }
 
     pub(super) fn completed(mut self, request: &Request, outcome: Outcome, cancel: &Cancel) -> Completed {
+        self.started.asker = None;
         self.started.end_connections();
         let (outcome, moved) = self.started.judged(outcome);
         // A cancelled call returns no result, and a component does not show created names.
@@ -236,6 +246,7 @@ impl Waited {
     }
 
     fn go_on(mut self, request: &Request, place: TaskPlace<'_>) -> Result<GoesOn, Arc<ShellError>> {
+        self.started.asker = None;
         let refusals = self.refusals(request);
         let mut notes = std::mem::take(&mut self.started.notes);
         notes.extend(self.started.about_files(&self.met));

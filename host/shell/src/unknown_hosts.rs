@@ -2,9 +2,10 @@
 //!
 //! The proxy holds a connection, and a running call of a client that can ask takes the question. An answer is
 //! kept with the cell: an approval as long as the cell, a refusal until no call can ask. A question is withdrawn
-//! when its call ends or no connection waits for it.
+//! when its call ends or no connection waits for it. Over HTTP, each principal has a cell of its own for that.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
@@ -31,6 +32,8 @@ pub enum HostAnswer {
     Denied,
     /// Nobody answered, for this reason.
     NotAsked(String),
+    /// Nobody has answered yet. The answer to this question counts for a command that is repeated.
+    Waits(String),
 }
 
 /// Asks a person about a host, until the flag is set.
@@ -61,39 +64,71 @@ struct State {
     reason: Option<String>,
 }
 
-impl UnknownHosts {
-    /// Asks questions, until the call is over or nobody can be asked.
-    pub(super) fn serve(&self, ask: &Ask<'_>, is_over: &Cancel) {
-        {
-            let mut state = self.state.lock();
-            state.askers += 1;
-            state.reason = None;
-        }
-        while let Some((target, withdrawn)) = self.next(is_over) {
-            let end = withdrawn.clone();
-            let _watch = is_over.watch(move || end.set(Reason::Client));
-            match ask(&target, &withdrawn) {
-                HostAnswer::NotAsked(reason) => {
-                    let is_withdrawn = withdrawn.is_set() && !is_over.is_set();
-                    self.give_back(&target, reason);
-                    // The client can still ask about other hosts.
-                    if !is_withdrawn {
-                        break;
-                    }
-                }
-                answer => self.answer(&target, answer == HostAnswer::Allowed),
-            }
-        }
-        let mut state = self.state.lock();
+/// A call that can ask. As long as there is one, connections wait for an answer.
+#[derive(Debug)]
+pub(super) struct Asker(Arc<UnknownHosts>);
+
+impl Drop for Asker {
+    fn drop(&mut self) {
+        let mut state = self.0.state.lock();
         state.askers -= 1;
         if state.askers == 0 {
             state.asked = 0;
             state.open.clear();
             state.answers.retain(|_, is_allowed| *is_allowed);
         }
-        self.changed.notify_all();
+        self.0.changed.notify_all();
+    }
+}
+
+impl Asker {
+    /// Registers a call that can ask, before its command can connect.
+    pub(super) fn of(hosts: &Arc<UnknownHosts>) -> Self {
+        let mut state = hosts.state.lock();
+        state.askers += 1;
+        state.reason = None;
+        drop(state);
+        Self(Arc::clone(hosts))
     }
 
+    /// Asks questions until the call is over, and then returns the asker; `None` if nobody can be asked. Questions that
+    /// wait for an answer beyond the call are added to `kept`, as sentences.
+    pub(super) fn serve(self, ask: &Ask<'_>, is_over: &Cancel, kept: &mut Vec<String>) -> Option<Self> {
+        let hosts = &*self.0;
+        while let Some((target, withdrawn)) = hosts.next(is_over) {
+            let end = withdrawn.clone();
+            let _watch = is_over.watch(move || end.set(Reason::Client));
+            let unreached = format!("{}:{} was not reached: ", target.0, target.1);
+            let answer = ask(&target, &withdrawn);
+            // Only the last question about a host counts.
+            kept.retain(|known| !known.starts_with(&unreached));
+            let reason = match answer {
+                HostAnswer::Allowed => {
+                    hosts.answer(&target, true);
+                    continue;
+                }
+                HostAnswer::Denied => {
+                    hosts.answer(&target, false);
+                    continue;
+                }
+                HostAnswer::NotAsked(reason) => reason,
+                HostAnswer::Waits(reason) => {
+                    kept.push(format!("{unreached}{reason}."));
+                    reason
+                }
+            };
+            let is_withdrawn = withdrawn.is_set() && !is_over.is_set();
+            hosts.give_back(&target, reason);
+            // The client can still ask about other hosts.
+            if !is_withdrawn && !is_over.is_set() {
+                return None;
+            }
+        }
+        Some(self)
+    }
+}
+
+impl UnknownHosts {
     /// Waits for the next host to ask about. Returns `None` if the call is over.
     fn next(&self, is_over: &Cancel) -> Option<(Target, Cancel)> {
         let mut state = self.state.lock();
@@ -184,17 +219,17 @@ mod tests {
     }
 
     /// Runs `test` while a call answers every question like this.
-    fn while_asking(hosts: &UnknownHosts, answer: &HostAnswer, test: impl FnOnce()) -> usize {
+    fn while_asking(hosts: &Arc<UnknownHosts>, answer: &HostAnswer, test: impl FnOnce()) -> usize {
         let (over, asked) = (Cancel::default(), AtomicUsize::new(0));
+        let asker = Asker::of(hosts);
         thread::scope(|scope| {
             scope.spawn(|| {
                 let ask = |_: &Target, _: &Cancel| {
                     asked.fetch_add(1, Ordering::SeqCst);
                     answer.clone()
                 };
-                hosts.serve(&ask, &over);
+                drop(asker.serve(&ask, &over, &mut Vec::new()));
             });
-            until(|| hosts.state.lock().askers == 1);
             test();
             over.set(Reason::Client);
         });
@@ -211,7 +246,7 @@ mod tests {
 
     #[test]
     fn equal_questions_are_one_question_and_an_approval_stays() {
-        let hosts = UnknownHosts::default();
+        let hosts = Arc::new(UnknownHosts::default());
         let asked = while_asking(&hosts, &HostAnswer::Allowed, || {
             thread::scope(|scope| {
                 let waits: Vec<_> = (0..5).map(|_| scope.spawn(|| hosts.decide(&target("a")))).collect();
@@ -227,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_refusal_holds_until_no_call_can_ask() {
-        let hosts = UnknownHosts::default();
+        let hosts = Arc::new(UnknownHosts::default());
         for _ in 0..2 {
             let asked = while_asking(&hosts, &HostAnswer::Denied, || {
                 for _ in 0..3 {
@@ -240,14 +275,14 @@ mod tests {
 
     #[test]
     fn a_question_that_a_call_cannot_ask_is_left_to_another() {
-        let hosts = UnknownHosts::default();
+        let hosts = Arc::new(UnknownHosts::default());
         let over = Cancel::default();
+        let asker = Asker::of(&hosts);
         thread::scope(|scope| {
             scope.spawn(|| {
                 let cannot = |_: &Target, _: &Cancel| HostAnswer::NotAsked("no form".to_owned());
-                hosts.serve(&cannot, &over);
+                assert!(asker.serve(&cannot, &over, &mut Vec::new()).is_none());
             });
-            until(|| hosts.state.lock().askers == 1);
             let HostAnswer::NotAsked(reason) = hosts.decide(&target("a")) else { panic!("asked") };
             assert_eq!(reason, "no form");
         });
@@ -261,27 +296,48 @@ mod tests {
 
     #[test]
     fn an_open_question_is_withdrawn_when_its_call_ends() {
-        let hosts = UnknownHosts::default();
+        let hosts = Arc::new(UnknownHosts::default());
         let over = Cancel::default();
+        let asker = Asker::of(&hosts);
         thread::scope(|scope| {
-            scope.spawn(|| {
+            let call = scope.spawn(|| {
                 let waits = |_: &Target, withdrawn: &Cancel| {
                     until(|| withdrawn.is_set());
-                    HostAnswer::NotAsked("it was withdrawn".to_owned())
+                    HostAnswer::Waits("approval 3 waits".to_owned())
                 };
-                hosts.serve(&waits, &over);
+                let mut kept = Vec::new();
+                drop(asker.serve(&waits, &over, &mut kept).expect("the call was over"));
+                kept
             });
-            until(|| hosts.state.lock().askers == 1);
             let wait = scope.spawn(|| hosts.decide(&target("a")));
             until(|| !hosts.state.lock().taken.is_empty());
             over.set(Reason::Client);
-            assert!(matches!(wait.join().expect("no panic"), HostAnswer::NotAsked(_)));
+            let refused = HostAnswer::NotAsked("approval 3 waits".to_owned());
+            assert_eq!(wait.join().expect("no panic"), refused);
+            assert_eq!(call.join().expect("no panic"), ["a:443 was not reached: approval 3 waits."]);
         });
     }
 
     #[test]
+    fn a_connection_waits_for_a_call_that_has_not_begun_to_ask() {
+        let hosts = Arc::new(UnknownHosts::default());
+        let (asker, over) = (Asker::of(&hosts), Cancel::default());
+        thread::scope(|scope| {
+            let wait = scope.spawn(|| hosts.decide(&target("a")));
+            until(|| !hosts.state.lock().open.is_empty());
+            scope.spawn(|| {
+                let allow = |_: &Target, _: &Cancel| HostAnswer::Allowed;
+                drop(asker.serve(&allow, &over, &mut Vec::new()));
+            });
+            assert_eq!(wait.join().expect("no panic"), HostAnswer::Allowed);
+            over.set(Reason::Client);
+        });
+        assert!(matches!(hosts.decide(&target("b")), HostAnswer::NotAsked(_)), "the call is over");
+    }
+
+    #[test]
     fn a_command_asks_a_few_questions_at_most() {
-        let hosts = UnknownHosts::default();
+        let hosts = Arc::new(UnknownHosts::default());
         let asked = while_asking(&hosts, &HostAnswer::Denied, || {
             for number in 0..MAX_QUESTIONS {
                 assert_eq!(hosts.decide(&target(&number.to_string())), HostAnswer::Denied);

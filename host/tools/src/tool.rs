@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 
 use scorpiox_mcp::prefixed;
 use scorpiox_runtime::{Component, Fault};
-use scorpiox_shell::Shell;
+use scorpiox_shell::{HostAnswer, Shell, Target};
 
 /// A tool, and where it runs.
 pub struct Tool {
@@ -129,9 +129,9 @@ pub trait ToolHost: Sync {
     fn active_plan(&self) -> Result<Option<String>, Fault>;
     /// Asks the user. `rule` is the rule that allows it.
     fn ask(&self, questions: &Questions, rule: &'static str) -> Asked;
-    /// Asks the user whether commands may reach a host, while a command runs and until the question is
-    /// withdrawn.
-    fn ask_about_host(&self, questions: &Questions, withdrawn: &Cancel) -> Asked;
+    /// Asks whether commands may reach a host that the policy does not list, while a command runs and until the
+    /// question is withdrawn.
+    fn ask_about_host(&self, command: &str, target: &Target, withdrawn: &Cancel) -> HostAnswer;
     /// Reports progress to the client, if it asked for that.
     fn report(&self, message: &str);
 }

@@ -48,6 +48,8 @@ mod team;
 #[cfg(unix)]
 mod tls;
 #[cfg(target_os = "linux")]
+mod unknown_hosts;
+#[cfg(target_os = "linux")]
 mod unsent;
 #[cfg(unix)]
 mod webdriver;

@@ -1,8 +1,8 @@
 use std::path::Path;
 
 use super::*;
-use crate::Policy;
 use crate::rule::Layer;
+use crate::{Policy, UnknownHosts};
 
 mod bounds;
 
@@ -10,6 +10,10 @@ fn rules(layer: Layer, text: &str) -> Result<CallRules, String> {
     let text = format!("version = 1\n{text}");
     let policy = crate::parse::policy(&text, Path::new("policy.toml"), layer, Policy::builtin());
     policy.map(|policy| policy.calls).map_err(|problem| problem.to_string())
+}
+
+fn parsed(text: &str, layer: Layer, before: Policy) -> Result<Policy, crate::Problem> {
+    crate::parse::policy(text, Path::new("policy.toml"), layer, before)
 }
 
 fn own(text: &str) -> CallRules {
@@ -260,11 +264,36 @@ fn rules_that_cannot_have_their_effect_are_refused_with_their_line() {
 }
 
 #[test]
-fn the_administrator_accepts_in_words_that_answers_prove_nothing() {
-    let asking = |word: &str| format!("[shell.profile.workspace]\nunknown_hosts = \"{word}\"\n");
-    let problem = rules(Layer::Managed, &asking("ask")).expect_err("weak");
-    assert!(problem.contains("line 3") && problem.contains("\"ask-weak\""), "{problem}");
-    assert!(rules(Layer::Managed, &asking("ask-weak")).is_ok() && rules(Layer::Own, &asking("ask")).is_ok());
+fn the_administrator_accepts_in_words_that_answers_about_hosts_prove_nothing() {
+    let channels = |layer: Layer, word: &str| {
+        let text = format!("version = 1\n[shell.profile.workspace]\nunknown_hosts = \"{word}\"\n");
+        let policy = parsed(&text, layer, Policy::builtin()).expect("a policy");
+        let rule = policy.shell.profiles["workspace"].host_rule().expect("it asks");
+        [false, true].map(|is_principal| rule.channel_for(is_principal).to_string())
+    };
+    assert_eq!(channels(Layer::Managed, "ask"), ["strong", "strong"]);
+    assert_eq!(channels(Layer::Managed, "ask-weak"), ["weak", "weak"]);
+    assert_eq!(channels(Layer::Own, "ask"), ["weak", "strong"]);
+    assert_eq!(channels(Layer::Own, "ask-weak"), ["weak", "weak"]);
+    assert!(Policy::builtin().shell.profiles["workspace"].host_rule().is_none(), "nobody is asked");
+}
+
+#[test]
+fn the_stricter_of_two_files_decides_who_answers_about_hosts() {
+    let text = |word: &str| format!("version = 1\n[shell.profile.workspace]\nunknown_hosts = \"{word}\"\n");
+    let profile = |word: &str, layer: Layer| {
+        let policy = parsed(&text(word), layer, Policy::builtin()).expect("a policy");
+        policy.shell.profiles["workspace"].clone()
+    };
+    let places = Places::standard("/home/a/src/x".into(), Some("/home/a".into()), Path::new("/home/a/.own"));
+    let both = |managed: &str, own: &str| {
+        let managed = profile(managed, Layer::Managed);
+        managed.narrowed(&profile(own, Layer::Own), &places).unknown_hosts.value
+    };
+    assert_eq!(both("ask", "ask-weak"), UnknownHosts::AskApprover);
+    assert_eq!(both("ask", "ask"), UnknownHosts::AskApprover);
+    assert_eq!(both("ask-weak", "ask"), UnknownHosts::Ask);
+    assert_eq!(both("ask-weak", "deny"), UnknownHosts::Deny);
 }
 
 #[test]

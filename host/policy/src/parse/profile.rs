@@ -153,20 +153,16 @@ fn network(entry: &Entry<'_>, table: &Section<'_>, profile: &str) -> Result<Sour
 }
 
 fn unknown_hosts(entry: &Entry<'_>, network: &Sourced<Network>) -> Result<Sourced<UnknownHosts>, Problem> {
-    const FIX: &str = "write \"deny\" or \"ask\"";
+    const FIX: &str = "write \"deny\", \"ask\" or \"ask-weak\"";
     let unknown = match entry.text(FIX)? {
         "deny" => UnknownHosts::Deny,
-        "ask" if matches!(entry.source(), Source::Managed(_)) => {
-            let what = format!(
-                "{} is \"ask\", and the client's own programs may be able to answer for the person",
-                entry.label()
-            );
-            return Err(entry.problem(what, "write \"ask-weak\" to accept that, or \"deny\""));
-        }
-        "ask" | "ask-weak" => UnknownHosts::Ask,
+        // The client's own programs may be able to answer for the person.
+        "ask" if matches!(entry.source(), Source::Managed(_)) => UnknownHosts::AskApprover,
+        "ask" => UnknownHosts::Ask,
+        "ask-weak" => UnknownHosts::AskWeak,
         other => return Err(entry.problem(format!("{} is \"{}\"", entry.label(), shorten(other)), FIX)),
     };
-    if unknown == UnknownHosts::Ask && !matches!(network.value, Network::Allowlist { .. }) {
+    if unknown.asks() && !matches!(network.value, Network::Allowlist { .. }) {
         let (mode, by) = (&network.value, network.source.beside(entry.source()));
         let what = format!("{} has no effect under the network mode \"{mode}\"{by}", entry.label());
         let fix = match network.source {

@@ -38,6 +38,14 @@ pub(super) fn read(entry: &Entry<'_>, policy: &mut Policy) -> Result<(), Problem
 
 fn restriction(entry: &Entry<'_>, policy: &Policy) -> Result<Restriction, Problem> {
     let section = entry.section("[[narrow]]")?;
+    if let Some(limits) = section.get("limits") {
+        // They are counted from the start of a server on, for all workspaces.
+        return Err(limits.problem(
+            "`limits` is no table of [[narrow]]",
+            "write [limits.NAME] with `principals` or `groups` for calls over HTTP, or \
+             [narrow.shell.profile.workspace.limits] for commands",
+        ));
+    }
     section.only(&[&["name"][..], &TABLES, &circumstances::KEYS].concat())?;
     let fix = "write a short `name`, such as \"contractors\": messages cite it";
     let Some(name) = section.get("name") else {

@@ -40,6 +40,34 @@ fn held(policy: &Policy, circumstances: &Circumstances) -> Policy {
 }
 
 #[test]
+fn contractors_get_lower_limits_and_never_higher_ones() {
+    let limits = |own: &str, theirs: &str| {
+        let all = policy(&format!(
+            "[shell]\nmax_timeout_ms = 300000\n[shell.profile.workspace.limits]\n{own}\n\
+             [[narrow]]\nname = 'contractors'\nunix_groups = ['contractors']\n\
+             [narrow.shell]\nmax_timeout_ms = 60000\n[narrow.shell.profile.workspace.limits]\n{theirs}\n"
+        ));
+        let of = |groups: &[&str]| {
+            let shell = held(&all, &circumstances(groups, None)).shell;
+            let limits = &shell.profiles["workspace"].limits;
+            (limits.processes, limits.memory >> 20, shell.max_timeout.value.as_secs())
+        };
+        (of(&["staff"]), of(&["contractors"]))
+    };
+    let lower = limits("processes = 200\nmemory = '2GiB'", "processes = 50\nmemory = '256MiB'");
+    assert_eq!(lower, ((200, 2048, 300), (50, 256, 60)));
+    let higher = limits("processes = 200\nmemory = '2GiB'", "processes = 400\nmemory = '4GiB'");
+    assert_eq!(higher, ((200, 2048, 300), (200, 2048, 60)));
+}
+
+#[test]
+fn limits_of_calls_are_written_where_they_are_counted() {
+    let text = "version = 1\n[[narrow]]\nname = 'a'\nprincipals = ['b']\n[narrow.limits.c]\nin_flight = 1\n";
+    let problem = Policy::parse(text, Path::new("policy.toml")).expect_err("no table").to_string();
+    assert!(problem.contains("line 5") && problem.contains("write [limits.NAME] with"), "{problem}");
+}
+
+#[test]
 fn restrictions_hold_for_those_that_they_name() {
     let all = policy(&format!(
         "[shell.profile.workspace]\nnetwork = {{ mode = 'allowlist', hosts = ['*.example.com'] }}\n{CONTRACTORS}{CI}"

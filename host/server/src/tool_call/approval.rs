@@ -2,6 +2,7 @@
 //!
 //! An approval holds for exactly the shown arguments, under the rules that asked. [`waiting`] gets the answer.
 
+mod hosts;
 mod question;
 mod waiting;
 
@@ -14,6 +15,7 @@ use scorpiox_tools::Tool;
 use crate::read_before;
 use crate::scope::Scope;
 
+pub(super) use hosts::ask as ask_about_host;
 pub(super) use waiting::obtain;
 
 /// Returns the rules that require an approval of the call; empty if it may run. Fails if a rule refuses it.
@@ -107,7 +109,7 @@ fn way_out(scope: &Scope<'_>, rule: &CallRule) -> &'static str {
 }
 
 /// Checks that the policy of the call is still in force: it may have changed while a person was asked.
-pub(super) fn check_policy(scope: &Scope<'_>) -> Result<(), String> {
+fn check_policy(scope: &Scope<'_>) -> Result<(), String> {
     if scope.workspace().is_in_force() {
         return Ok(());
     }

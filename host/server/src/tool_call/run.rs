@@ -5,7 +5,7 @@ use scorpiox_executor::Cancel;
 use scorpiox_metering::records::CallError;
 use scorpiox_questions::Questions;
 use scorpiox_runtime::{Component, Fault};
-use scorpiox_shell::Shell;
+use scorpiox_shell::{HostAnswer, Shell, Target};
 use scorpiox_tools::{Call, Kind, Output, ToolHost};
 
 use super::approval;
@@ -81,15 +81,8 @@ impl ToolHost for HostOf<'_> {
         self.client.ask(questions, &self.scope.uses, rule)
     }
 
-    fn ask_about_host(&self, questions: &Questions, withdrawn: &Cancel) -> Asked {
-        if self.scope.session.principal.is_some() {
-            return Asked::NoWay("over HTTP, callers do not decide about hosts".to_owned());
-        }
-        let asked = self.client.during_the_call(withdrawn).ask(questions, &self.scope.uses, "unknown_hosts");
-        match approval::check_policy(self.scope) {
-            Ok(()) => asked,
-            Err(why) => Asked::NoWay(why),
-        }
+    fn ask_about_host(&self, command: &str, target: &Target, withdrawn: &Cancel) -> HostAnswer {
+        approval::ask_about_host(self.scope, self.client, command, target, withdrawn)
     }
 
     fn report(&self, message: &str) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use scorpiox_tool_kit::Args;
 
-use super::{FOREGROUND, choose_profile, failure, forgotten, hosts, render};
+use super::{FOREGROUND, choose_profile, failure, forgotten, render};
 use crate::{Call, Definition, Failure, Given, Hints, NativeTool, Output, schema};
 use scorpiox_executor::Cancel;
 use scorpiox_sandbox::Status;
@@ -55,9 +55,13 @@ impl NativeTool for Bash {
         let tell = |line: &str| call.host.report(line);
         let news = call.streams.then_some(&tell as &dyn Fn(&str));
         let shown_chars = call.room.saturating_sub(render::NOTE_CHARS);
-        let ask = |target: &Target, withdrawn: &Cancel| hosts::ask(call, &request.command, target, withdrawn);
-        // A client that is not told of progress would give up before an answer.
-        let ask = call.answer_by.is_none().then_some(&ask as &Ask<'_>);
+        let ask = |target: &Target, withdrawn: &Cancel| {
+            call.host.ask_about_host(&request.command, target, withdrawn)
+        };
+        // A client that is not told of progress would give up before the person answers a form. Over HTTP, the answer of
+        // an approver counts for a command that is repeated.
+        let is_http = call.uses.client().is_some_and(|client| client.principal.is_some());
+        let ask = (call.answer_by.is_none() || is_http).then_some(&ask as &Ask<'_>);
         let wait = Wait { cancel: call.cancel, news, shown_chars, until: call.answer_by, ask };
         let ran = shell.run_within(&request, &wait).map_err(|error| failure(call, &error))?;
         Ok(match ran {

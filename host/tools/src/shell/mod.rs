@@ -4,7 +4,6 @@
 mod background;
 mod bash;
 mod forgotten;
-mod hosts;
 mod names;
 mod plan;
 mod refused_arguments;

@@ -4,6 +4,7 @@
 //! now, and if this server serves the workspace. An answer is signed with the credential, so that the server that runs
 //! the call verifies it like that of a key: write access to the store approves nothing.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -281,14 +282,14 @@ fn check(request: &Request, chosen: &Chosen) -> Result<(), Unanswered> {
 }
 
 /// Returns the rules of a policy by the text that approvals are bound to.
-fn definitions(policy: &Policy) -> HashMap<String, &CallRule> {
-    policy.calls.0.iter().map(|rule| (rule.definition(), rule)).collect()
+fn definitions(policy: &Policy) -> HashMap<String, Cow<'_, CallRule>> {
+    policy.asking().map(|rule| (rule.definition(), rule)).collect()
 }
 
 /// Returns a request with its rules; `None` unless all of them are in the policy and accept the approver.
 fn question<'a>(
     request: &'a Request,
-    known: &HashMap<String, &'a CallRule>,
+    known: &'a HashMap<String, Cow<'_, CallRule>>,
     policy: &Policy,
     id: &ApproverId,
 ) -> Option<Question<'a>> {
@@ -296,7 +297,7 @@ fn question<'a>(
     let caller = request.wanted.caller.as_deref();
     let accepts =
         |rule: &CallRule| rule.answered_by(&policy.approvers, caller).any(|(name, _)| name == id.name);
-    let rules = request.wanted.rules.iter().map(|asked| known.get(&asked.definition).copied());
+    let rules = request.wanted.rules.iter().map(|asked| known.get(&asked.definition).map(Cow::as_ref));
     let rules = rules.map(|rule| rule.filter(|rule| accepts(rule))).collect::<Option<Vec<_>>>()?;
     (!rules.is_empty()).then_some(Question { request, rules })
 }

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use super::admin::{ANN, BOB, cookie, form, get, lines, policy, told};
 use super::webdriver::Browser;
 
-const PAGE: &str = "/admin/approvals";
+pub(super) const PAGE: &str = "/admin/approvals";
 
 /// Makes a credential and returns it with the lines for the policy.
-fn approver(program: &Program, name: &str) -> (String, String) {
+pub(super) fn approver(program: &Program, name: &str) -> (String, String) {
     let (status, out, said) = program.run(&["approvals", "keygen", name, "--browser"]);
     assert!(status.success(), "{said}");
     let credential = fs::read_to_string(program.workspace().join(format!("{name}.credential")));
@@ -44,7 +44,7 @@ fn call(server: &HttpServer, token: &str, query: &str) -> String {
 }
 
 /// Logs an approver in and returns the cookie.
-fn enter(server: &HttpServer, credential: &str) -> String {
+pub(super) fn enter(server: &HttpServer, credential: &str) -> String {
     let answer = server.ask(&form(server, "/admin/login", &format!("token={}", encoded(credential))));
     assert_eq!((answer.status, answer.header("location")), (303, Some(PAGE)), "{answer:?}");
     let cookie = answer.header("set-cookie").expect("a cookie");
@@ -53,14 +53,14 @@ fn enter(server: &HttpServer, credential: &str) -> String {
 }
 
 /// Returns the value in the form that stands for the call that is shown.
-fn shown(server: &HttpServer, cookie: &str, number: u64) -> String {
+pub(super) fn shown(server: &HttpServer, cookie: &str, number: u64) -> String {
     let page = get(server, &format!("{PAGE}?number={number}"), Some(cookie));
     let value = page.body.split_once("name=\"shown\" value=\"").unwrap_or_else(|| panic!("{page:?}")).1;
     value.split_once('"').expect("a value").0.to_owned()
 }
 
 /// Sends an answer as the form does.
-fn answer(server: &HttpServer, cookie: &str, fields: &[(&str, &str)]) -> Response {
+pub(super) fn answer(server: &HttpServer, cookie: &str, fields: &[(&str, &str)]) -> Response {
     let body: Vec<_> = fields.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
     server.ask(&form(server, PAGE, &body.join("&")).with("Cookie", cookie))
 }

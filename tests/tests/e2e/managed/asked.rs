@@ -54,6 +54,10 @@ fn a_question_that_would_have_no_effect_is_not_written() {
         (&["ask", "tool"], "name a tool"),
         (&["ask", "tool", "WebSerch"], "did you mean WebSearch?"),
         (&["ask", "tool", "WebSearch"], "WebSearch is denied, and nobody is asked about it"),
+        (&["ask", "read", "a b"], "`scorpiox-code policy allow read 'a b'`"),
+        (&["ask", "write", "out"], "`scorpiox-code policy deny write out`"),
+        (&["ask", "write", "out"], "no tier of the sandbox waits for an answer"),
+        (&["ask", "read", "a\u{202e}b"], "`scorpiox-code policy allow read PATH`"),
     ] {
         let (code, said) = policy(&program, arguments);
         assert!(code == Some(2) && said.contains(says), "{said}");

@@ -3,6 +3,7 @@
 use std::fs;
 
 use scorpiox_tests::Program;
+use serde_json::json;
 
 #[test]
 fn in_a_closed_folder_everything_is_denied_but_other_folders() {
@@ -113,4 +114,20 @@ fn a_workspace_is_judged_by_the_folder_that_links_lead_to() {
     program.put("home/.scorpiox/policy.toml", text);
     let (_, out, err) = program.run(&["policy", "check"]);
     assert!(out.contains("reached by a link that commands can change"), "{out}{err}");
+}
+
+/// A folder that the policy closes is opened by a change, without a restart.
+#[test]
+fn a_folder_that_is_opened_is_served_from_the_next_call_on() {
+    let program = Program::new();
+    program.put("home/.scorpiox/policy.toml", "version = 1\n[workspaces]\nallow = [\"/srv/allowed\"]\n");
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    let said = super::told(&mut server, "Bash", json!({ "command": "echo in" }));
+    assert!(said.contains("`allow` of [workspaces]") && !said.starts_with("in\n"), "{said}");
+    let folder = program.workspace().display().to_string();
+    let (status, out, err) = program.run(&["policy", "allow", "workspace", &folder]);
+    assert!(status.success(), "{out}{err}");
+    let said = super::told(&mut server, "Bash", json!({ "command": "echo in" }));
+    assert!(said.starts_with("in\n"), "{said}");
 }

@@ -23,6 +23,7 @@ mod settled;
 mod suggested;
 mod unknown_hosts;
 mod weaken;
+mod wishes;
 
 use scorpiox_tests::{Program, Started};
 use serde_json::json;

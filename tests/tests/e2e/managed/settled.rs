@@ -46,5 +46,5 @@ fn a_host_on_a_port_of_programs_without_proxies_is_told_with_that_limit() {
     let (status, out, _) = program.run(&["policy", "why", "host", "a.example.com"]);
     assert!(status.code() == Some(1) && out.contains("a person is asked about it"), "{out}");
     let (status, out, _) = program.run(&["policy", "why", "host", "a.example.com", "--as", "ann"]);
-    assert!(status.code() == Some(1) && out.contains("over HTTP nobody is asked about it"), "{out}");
+    assert!(status.code() == Some(1) && out.contains("an approver is asked about it"), "{out}");
 }

@@ -26,8 +26,12 @@ fn exactly_what_was_refused_is_suggested() {
         told(&mut server, "Bash", json!({ "command": CURL }));
     }
     told(&mut server, "TaskManager", json!({ "action": "list" }));
-    lines(&program, 3);
+    told(&mut server, "ReadDocs", json!({ "url": "/srv/reports/q4.md" }));
+    lines(&program, 4);
     let out = suggest(&program, &[]);
+    let folder = "files in /srv/reports, for ReadDocs and ReadImage: refused once, last at 20";
+    assert!(out.contains(folder) && out.contains("`scorpiox-code policy allow file FILE`"), "{out}");
+    assert!(!out.contains("policy allow file /srv"), "the folder is more than the file: {out}");
     for words in [
         "packages.example.com:443, for commands: refused 2 times, last at 20",
         "  scorpiox-code policy allow host packages.example.com\n",

@@ -1,5 +1,6 @@
 //! Answers to approvals.
 
+use std::borrow::Cow;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -101,14 +102,14 @@ fn is_confirmed() -> Result<bool> {
 /// The policy's rules that ask.
 struct Rules<'a> {
     policy: &'a Policy,
-    rules: Vec<&'a CallRule>,
+    rules: Vec<Cow<'a, CallRule>>,
 }
 
 impl<'a> Rules<'a> {
     /// Finds the rules that asked. Fails if the policy has none of them any more.
     fn of(operator: &'a Operator, request: &Request) -> Result<Self> {
         let policy = operator.policy()?;
-        let find = |asked: &str| policy.calls.0.iter().find(|rule| rule.definition() == asked);
+        let find = |asked: &str| policy.asking().find(|rule| rule.definition() == asked);
         // Rules of a repository are known in its folder alone. The server knows all of them when it verifies.
         let rules: Vec<_> = request.wanted.rules.iter().filter_map(|rule| find(&rule.definition)).collect();
         ensure!(
@@ -122,7 +123,8 @@ impl<'a> Rules<'a> {
     /// Returns the name of the approver who signed an answer.
     fn signer(&self, request: &Request, answer: &Answer) -> Result<String> {
         let names: Vec<_> = self.policy.approvers.iter().map(|(name, _)| name).collect();
-        let proof = proven(&request.wanted, request, answer, &self.rules, &self.policy.approvers);
+        let rules: Vec<_> = self.rules.iter().map(Cow::as_ref).collect();
+        let proof = proven(&request.wanted, request, answer, &rules, &self.policy.approvers);
         let proof = proof.with_context(|| {
             format!("the answer would not be accepted. The policy's approvers are: {}", names.join(", "))
         })?;

@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::{Args, ValueEnum};
-use scorpiox_policy::{Network, Policy, Profile, Then, UnknownHosts};
+use scorpiox_policy::{Network, Policy, Profile, Then};
 use scorpiox_shell::{DEFAULT_PROFILE, Shell};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
+use scorpiox_text::argument;
 use scorpiox_workspace_config::Operator;
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
 
@@ -29,6 +30,12 @@ pub(in crate::cli) enum Askable {
     Host,
     /// Calling a tool
     Tool,
+    /// Not possible: reading a file from a command
+    #[value(hide = true)]
+    Read,
+    /// Not possible: writing a file from a command
+    #[value(hide = true)]
+    Write,
 }
 
 /// Question that the user wants.
@@ -47,12 +54,16 @@ pub(in crate::cli) struct Wish {
 }
 
 pub(super) fn run(environment: &Environment, wish: &Wish) -> Result<ExitCode> {
+    if let Askable::Read | Askable::Write = wish.what {
+        return Err(about_files(wish));
+    }
     let before = Operator::new(environment.site());
     let own = before.own_text()?;
     let text = own.clone().unwrap_or_else(|| EMPTY.to_owned());
     let after = match wish.what {
         Askable::Host => about_hosts(&before, &text, wish)?,
         Askable::Tool => about_tools(environment, &before, text.clone(), &wish.subjects)?,
+        Askable::Read | Askable::Write => return Err(about_files(wish)),
     };
     if after == text {
         terminal::print(&Shown::line("Nothing to change: a person is asked about it."));
@@ -63,6 +74,21 @@ pub(super) fn run(environment: &Environment, wish: &Wish) -> Result<ExitCode> {
         environment,
         &before,
         Change { own, text: after, is_about_network, is_shown_only: wish.print },
+    )
+}
+
+/// Returns why nobody is asked about files of commands: no tier holds a system call until a person answers.
+fn about_files(wish: &Wish) -> anyhow::Error {
+    let (word, act) = match wish.what {
+        Askable::Write => ("write", "writes"),
+        _ => ("read", "reads"),
+    };
+    let path = wish.subjects.first().and_then(|path| argument(path)).unwrap_or_else(|| "PATH".to_owned());
+    anyhow!(
+        "nobody can be asked about a file that a command {act}: no tier of the sandbox waits for an answer. Instead, open \
+         or close it for commands (`scorpiox-code policy allow {word} {path}`, `scorpiox-code policy deny {word} {path}`), \
+         ask before each call of a tool that reads files (`scorpiox-code policy ask tool ReadDocs ReadImage`), or ask about \
+         programs by a rule with `programs` in [[rules]]"
     )
 }
 
@@ -83,7 +109,7 @@ fn about_hosts(operator: &Operator, text: &str, wish: &Wish) -> Result<String> {
             "no host is reached: the network of profile {name} is off ({}); write `mode = \"allowlist\"` first",
             before.network.source
         ),
-        Network::Allowlist { .. } if before.unknown_hosts.value == UnknownHosts::Ask => {
+        Network::Allowlist { .. } if before.unknown_hosts.value.asks() => {
             return Ok(text.to_owned());
         }
         Network::Allowlist { .. } => {}
@@ -95,7 +121,7 @@ fn about_hosts(operator: &Operator, text: &str, wish: &Wish) -> Result<String> {
     let after = operator.with_own(text.clone())?;
     let after = profile(&after.loaded()?.policy, name)?;
     ensure!(
-        after.unknown_hosts.value == UnknownHosts::Ask,
+        after.unknown_hosts.value.asks(),
         "a change of your policy.toml cannot ask: `unknown_hosts` of profile {name} is \"deny\" ({})",
         after.unknown_hosts.source
     );

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail, ensure};
 use scorpiox_policy::access::{HttpPolicy, Principal};
 use scorpiox_policy::{
-    Access, Circumstances, Denial, HostDecision, HostRules, LocalRule, Network, Policy, Profile, Then,
-    UnknownHosts, Verdict, WebVerdict,
+    Access, Channel, Circumstances, Denial, HostDecision, HostRules, LocalRule, Network, Policy, Profile,
+    Then, Verdict, WebVerdict,
 };
 use scorpiox_server::because_read;
 use scorpiox_text::nearest;
@@ -290,18 +290,15 @@ impl<'a> Judge<'a> {
                 {
                     HostDecision::Denied(denial) => {
                         let unknown = &profile.unknown_hosts;
-                        let asks =
-                            unknown.value == UnknownHosts::Ask && matches!(denial, Denial::NotListed { .. });
-                        let asked = match (asks, &self.principal) {
-                            (false, _) => String::new(),
-                            (true, None) => format!("; a person is asked about it ({})", unknown.source),
-                            (true, Some(_)) => {
-                                format!(
-                                    "; over HTTP nobody is asked about it, whatever {} says",
-                                    unknown.source
-                                )
-                            }
-                        };
+                        let rule = profile.host_rule();
+                        let rule = rule.filter(|_| matches!(denial, Denial::NotListed { .. }));
+                        let asked = rule.map_or_else(String::new, |rule| {
+                            let who = match rule.channel_for(self.principal.is_some()) {
+                                Channel::Strong => "an approver",
+                                Channel::Weak => "a person",
+                            };
+                            format!("; {who} is asked about it ({})", unknown.source)
+                        });
                         Verdict::denied(format!("{denial} ({}){asked}", refusing.network.source))
                     }
                     HostDecision::Allowed(rule) => {

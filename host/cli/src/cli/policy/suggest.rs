@@ -22,8 +22,8 @@ use super::edit::{self, EMPTY, Editable, Wish};
 use crate::cli::environment::Environment;
 
 pub(super) const HELP: &str = "\
-The suggestions concern hosts that commands, ReadDocs and WebSearch could not reach, and tools that [tools]
-closes. Each one allows only what was refused, and nothing is changed. Other refusals are counted:
+The suggestions concern hosts that commands, ReadDocs and WebSearch could not reach, tools that [tools]
+closes, and folders of files that ReadDocs and ReadImage could not read. Each one allows only what was refused, and nothing is changed. Other refusals are counted:
 `scorpiox-code audit --denied` lists them.";
 
 /// Maximum number of different refusals that are counted apart.
@@ -34,6 +34,12 @@ const MAX_JUDGED: usize = 200;
 const MAX_SHOWN: usize = 50;
 /// Tools whose commands run under the default profile.
 const COMMANDS: [&str; 3] = ["Bash", "BackgroundBash", "background command"];
+
+/// Tools that read files of the machine.
+const READERS: [&str; 2] = ["ReadDocs", "ReadImage"];
+/// Advice for refused files.
+const ONE_FILE: &str = "the audit names the folder alone: `scorpiox-code policy allow file FILE` opens one of its files, \
+                        and says if a rule denies that one";
 
 /// Lines of the audit to look at.
 #[derive(Debug, Args)]
@@ -52,6 +58,8 @@ enum Refused {
     Page(String, u16),
     /// A tool, to everybody.
     Tool(String),
+    /// Files of a folder, to ReadDocs or ReadImage. The audit does not name them.
+    Files(String),
 }
 
 impl Refused {
@@ -68,25 +76,25 @@ impl Refused {
                 Some(Self::Page(host.to_owned(), port.parse().ok()?))
             }
             "tools" => Some(Self::Tool(denied.what.clone())),
+            // The folders of a plugin are approved, too.
+            "files" if READERS.contains(&&*record.tool) => Some(Self::Files(denied.what.clone())),
             _ => None,
         }
     }
 
     /// Returns the kind and the subject of the change that allows it, or the reason why none is suggested.
     fn change(&self) -> Result<(Editable, String), &'static str> {
-        let text = match self {
-            Self::Host(host, _) | Self::Page(host, _) => host,
-            Self::Tool(name) => name,
-        };
-        if !is_plain(text) {
-            return Err("its name could be mistaken for another, so that no command is printed");
-        }
         // An entry in `hosts` alone does not open an address of this machine or of a private network.
         let is_near = |host: &str| {
             let host = host.trim_end_matches('.').to_ascii_lowercase();
             host == "localhost" || [".localhost", ".internal", ".local"].iter().any(|end| host.ends_with(end))
         };
         match self {
+            // The folder would open more than was refused.
+            Self::Files(_) => Err(ONE_FILE),
+            Self::Host(text, _) | Self::Page(text, _) | Self::Tool(text) if !is_plain(text) => {
+                Err("its name could be mistaken for another, so that no command is printed")
+            }
             Self::Host(host, _) | Self::Page(host, _) if is_near(host) => {
                 Err("its addresses are those of this machine or its network; see `local` and `allow_private`")
             }
@@ -107,6 +115,7 @@ impl std::fmt::Display for Refused {
             Self::Host(host, port) => write!(f, "{}:{port}, for commands", shown(host)),
             Self::Page(host, port) => write!(f, "{}:{port}, for pages", shown(host)),
             Self::Tool(name) => write!(f, "tool {}", shown(name)),
+            Self::Files(folder) => write!(f, "files in {}, for ReadDocs and ReadImage", shown(folder)),
         }
     }
 }
@@ -292,6 +301,8 @@ mod tests {
         assert_eq!(host(443), (Editable::Host, "a.example.com".to_owned()));
         assert_eq!(host(22), (Editable::Host, "a.example.com:22".to_owned()));
         assert!(Refused::Host("a..b".to_owned(), 443).change().is_err());
+        let folder = Refused::Files("/srv/reports".to_owned());
+        assert_eq!(folder.change(), Err(ONE_FILE), "a folder has more than the file");
     }
 
     #[test]
@@ -313,6 +324,12 @@ mod tests {
             (pages.each[&page].calls, page.change()),
             (1, Ok((Editable::Page, "a.example.com".to_owned())))
         );
+        let mut files = Counted::default();
+        files
+            .add(&record("ReadDocs", vec![denied("files", "/srv/reports"), denied("files", "/srv/reports")]));
+        files.add(&record("weather.now", vec![denied("files", "/srv/reports")]));
+        let folder = Refused::Files("/srv/reports".to_owned());
+        assert_eq!((files.each[&folder].calls, files.others), (2, 1));
         for number in 0..3000 {
             counted.add(&record("Bash", vec![denied("network", &format!("h{number}.example.com:443"))]));
         }

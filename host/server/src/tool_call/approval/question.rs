@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::scope::Scope;
 
 /// Labels of the answers.
-const ALLOW: &str = "Allow this call";
+pub(super) const ALLOW: &str = "Allow this call";
 const ALLOW_SESSION: &str = "Allow it for this session";
 const ALLOW_WORKSPACE: &str = "Allow it in this workspace";
 const DENY: &str = "Deny";
@@ -21,6 +21,20 @@ pub(super) fn wanted(scope: &Scope<'_>, tool: &Tool, arguments: &str, rules: &[&
         Kind::Native(_) => None,
         Kind::Wasm { component, .. } | Kind::Plugin { component, .. } => component.plugin.as_ref(),
     };
+    let hash = hash.map_or_else(String::new, |plugin| plugin.hash.to_string());
+    let arguments =
+        exact_arguments(arguments).map_or_else(|| arguments.to_owned(), |exact| exact.to_string());
+    bound(scope, tool.name.to_string(), hash, arguments, rules)
+}
+
+/// Returns a call of the session, with everything that an approval is bound to.
+pub(super) fn bound(
+    scope: &Scope<'_>,
+    tool: String,
+    component: String,
+    arguments: String,
+    rules: &[&CallRule],
+) -> Wanted {
     let mut wanted = Wanted {
         workspace: scope.workspace().operator().site().workspace.to_string_lossy().into_owned(),
         principal: scope.session.principal_key().map(str::to_owned),
@@ -29,9 +43,9 @@ pub(super) fn wanted(scope: &Scope<'_>, tool: &Tool, arguments: &str, rules: &[&
             .session
             .client_name(scope.request)
             .map_or_else(String::new, |client| client.text.clone()),
-        tool: tool.name.to_string(),
-        component: hash.map_or_else(String::new, |plugin| plugin.hash.to_string()),
-        arguments: exact_arguments(arguments).map_or_else(|| arguments.to_owned(), |exact| exact.to_string()),
+        tool,
+        component,
+        arguments,
         rules: Vec::new(),
         is_strong: false,
         within_ms: 0,

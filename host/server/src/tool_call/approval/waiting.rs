@@ -8,7 +8,7 @@ use scorpiox_approvals::{
     always, proven,
 };
 use scorpiox_capabilities::ask::Asked;
-use scorpiox_executor::{Reason, threads};
+use scorpiox_executor::{Cancel, Reason, threads};
 use scorpiox_metering::records::CallError;
 use scorpiox_policy::{CallRule, Policy};
 use scorpiox_questions::{Answers, Questions};
@@ -39,20 +39,44 @@ pub(in crate::tool_call) fn obtain(
     let questions = question(&wanted, rules).map_err(|why| {
         refused(scope, tool, first, "cannot be shown", &format!("{first} asks first, and {why}"))
     })?;
-    let (wanted, requests) = (&wanted, scope.workspace().approvals());
-    Waiting { wanted, scope, client, tool, first, rules, policy, requests }.obtain(&questions)
+    let (wanted, requests, cancel) = (&wanted, scope.workspace().approvals(), scope.cancel());
+    let waiting =
+        Waiting { wanted, scope, client, cancel, is_repeated: false, first, rules, policy, requests };
+    waiting.obtain(&questions).map_err(|ungiven| match ungiven {
+        Ungiven::Cancelled => CallError::Tool(Failure::Cancelled),
+        Ungiven::Denied(why) => refused(scope, tool, first, "the person denied it", &why),
+        Ungiven::Waits(why) => {
+            refused(scope, tool, first, "no answer", &format!("{why}. Call it again after the answer"))
+        }
+        Ungiven::Refused { outcome, why } => refused(scope, tool, first, outcome, &why),
+    })
 }
 
-/// A call that waits for an approval.
-struct Waiting<'a> {
-    wanted: &'a Wanted,
-    scope: &'a Scope<'a>,
-    client: &'a Client,
-    tool: &'a Tool,
-    first: &'a CallRule,
-    rules: &'a [&'a CallRule],
-    policy: &'a Policy,
-    requests: &'a Requests,
+/// Reason why there is no approval, as a clause.
+pub(super) enum Ungiven {
+    /// The call was cancelled, or its client asks later.
+    Cancelled,
+    /// A person denied it.
+    Denied(String),
+    /// The request waits for an answer beyond the call.
+    Waits(String),
+    /// Nobody is asked (any more).
+    Refused { outcome: &'static str, why: String },
+}
+
+/// A call, or a connection of its command, that waits for an approval.
+pub(super) struct Waiting<'a> {
+    pub(super) wanted: &'a Wanted,
+    pub(super) scope: &'a Scope<'a>,
+    pub(super) client: &'a Client,
+    /// Ends the wait.
+    pub(super) cancel: &'a Cancel,
+    /// `true` if the request outlives a cancelled wait, because the command is repeated.
+    pub(super) is_repeated: bool,
+    pub(super) first: &'a CallRule,
+    pub(super) rules: &'a [&'a CallRule],
+    pub(super) policy: &'a Policy,
+    pub(super) requests: &'a Requests,
 }
 
 /// The place of a call among those that wait for a request. Dropping it withdraws the call.
@@ -97,7 +121,7 @@ impl Drop for Place<'_> {
 }
 
 impl Waiting<'_> {
-    fn obtain(&self, questions: &Questions) -> Result<(), CallError> {
+    pub(super) fn obtain(&self, questions: &Questions) -> Result<(), Ungiven> {
         let begun = Instant::now();
         let approvals = &self.scope.workspace().app().approvals;
         let binding = self.wanted.binding();
@@ -112,7 +136,7 @@ impl Waiting<'_> {
         }
         // An answer that no longer counts is as if it were not given.
         let counts = |request: &Request| self.check(request).is_ok();
-        let joined = self.requests.join(self.wanted.clone(), self.scope.cancel(), &counts);
+        let joined = self.requests.join(self.wanted.clone(), self.cancel, &counts);
         match joined.map_err(|trouble| self.trouble(&trouble))? {
             Joined::Answered(request) => self.decided(&request, begun),
             Joined::Waits(request, seat) => {
@@ -122,7 +146,7 @@ impl Waiting<'_> {
                     Place { requests, approvals, request: asked, seat, is_counted: false, is_over: false };
                 place.is_counted = approvals.expects(&request.id, self.end_of_use(&request));
                 if !place.is_counted {
-                    return Err(self.used_up(&request));
+                    return Err(used_up(&request));
                 }
                 self.wait(&request, place, questions, begun)
             }
@@ -136,7 +160,7 @@ impl Waiting<'_> {
         place: Place<'_>,
         questions: &Questions,
         begun: Instant,
-    ) -> Result<(), CallError> {
+    ) -> Result<(), Ungiven> {
         let principal = self.scope.session.principal_key();
         let approvals = &self.scope.workspace().app().approvals;
         let mut changes = self.requests.changes().map_err(|error| self.trouble(&error.into()))?;
@@ -146,13 +170,13 @@ impl Waiting<'_> {
         if !self.wanted.is_strong && self.client.carries_approval(questions) {
             match self.ask(request, questions) {
                 Asked::Answered(said) => self.answer(request, &said)?,
-                Asked::Later => return Err(CallError::Tool(Failure::Cancelled)),
+                Asked::Later => return Err(Ungiven::Cancelled),
                 Asked::Cancelled => {}
                 Asked::NoWay(why) => nobody = Some(why),
             }
         }
         loop {
-            check_policy(self.scope).map_err(|why| self.refused("the policy changed", &why))?;
+            check_policy(self.scope).map_err(|why| refusal("the policy changed", &why))?;
             match self.requests.take(request, place.seat).map_err(|error| self.trouble(&error.into()))? {
                 Answered::Yes(request) => {
                     place.used();
@@ -160,11 +184,11 @@ impl Waiting<'_> {
                 }
                 Answered::Over => {
                     let why = format!("{} asks first, and nobody answered in time", self.first);
-                    return Err(self.refused("no answer", &why));
+                    return Err(refusal("no answer", &why));
                 }
                 Answered::Open => {}
             }
-            if self.scope.cancel().is_set() {
+            if self.cancel.is_set() {
                 return Err(self.cancelled(request, place, begun));
             }
             // Only one of equal calls asks, and the others wait for its answer.
@@ -177,14 +201,14 @@ impl Waiting<'_> {
                             "{} asks first, and too many questions are open; call again when they are answered",
                             self.first
                         );
-                        return Err(self.refused("too many questions", &why));
+                        return Err(refusal("too many questions", &why));
                     };
                     match self.ask(request, questions) {
                         Asked::Answered(said) => self.answer(request, &said)?,
                         // If the client asks later, the answer of the call is the question, whatever its result.
                         Asked::Later => {
                             place.away();
-                            return Err(CallError::Tool(Failure::Cancelled));
+                            return Err(Ungiven::Cancelled);
                         }
                         Asked::Cancelled => {}
                         Asked::NoWay(why) => nobody = Some(why),
@@ -195,7 +219,7 @@ impl Waiting<'_> {
                         return Err(self.later(request, place, "many calls wait already"));
                     };
                     self.scope.progress.report(&self.waits_for(request));
-                    threads::wait(|| changes.wait(REPORT_EVERY, self.scope.cancel()))
+                    threads::wait(|| changes.wait(REPORT_EVERY, self.cancel))
                         .map_err(|error| self.trouble(&error.into()))?;
                 }
             }
@@ -218,8 +242,8 @@ impl Waiting<'_> {
     }
 
     /// Keeps the answer that a person gave here, unless there is one from elsewhere.
-    fn answer(&self, request: &Request, said: &Answers) -> Result<(), CallError> {
-        check_policy(self.scope).map_err(|why| self.refused("the policy changed", &why))?;
+    fn answer(&self, request: &Request, said: &Answers) -> Result<(), Ungiven> {
+        check_policy(self.scope).map_err(|why| refusal("the policy changed", &why))?;
         let extent = extent(said);
         let answer = Answer {
             decision: if extent.is_some() { Decision::Approve } else { Decision::Deny },
@@ -252,17 +276,17 @@ impl Waiting<'_> {
     }
 
     /// Obeys an answer.
-    fn decided(&self, request: &Request, begun: Instant) -> Result<(), CallError> {
-        let Some(answer) = request.answer() else { return Err(self.refused("no answer", "nobody answered")) };
+    fn decided(&self, request: &Request, begun: Instant) -> Result<(), Ungiven> {
+        let Some(answer) = request.answer() else { return Err(refusal("no answer", "nobody answered")) };
         let proof = self.check(request).map_err(|why| {
             let why = format!("approval {} was answered, but {why}", request.number);
-            self.refused("the answer is not proven", &why)
+            refusal("the answer is not proven", &why)
         })?;
         if answer.decision == Decision::Approve {
             let approvals = &self.scope.workspace().app().approvals;
             let is_kept = self.wanted.keeps(answer.extent);
             if !is_kept && !approvals.uses(&request.id, self.end_of_use(request)) {
-                return Err(self.used_up(request));
+                return Err(used_up(request));
             }
             if answer.extent == Extent::Session {
                 approvals.remember(self.scope.session.id, self.wanted.binding());
@@ -272,19 +296,12 @@ impl Waiting<'_> {
         }
         let who = proof.map_or_else(|| "the person".to_owned(), |proof| proof.by);
         let words = answer.words.as_deref().map_or_else(String::new, |words| format!(" and said: {words}"));
-        let why = format!("{} asked {who}, who denied it{words}", self.first);
-        Err(self.refused("the person denied it", &why))
+        Err(Ungiven::Denied(format!("{} asked {who}, who denied it{words}", self.first)))
     }
 
     /// Returns the end of the time in which an answer can be used, in milliseconds since 1970.
     fn end_of_use(&self, request: &Request) -> u64 {
         request.asked.saturating_add(self.wanted.within_ms.saturating_mul(2))
-    }
-
-    /// Returns the error of a call with an answer that was used by as many calls as it was for.
-    fn used_up(&self, request: &Request) -> CallError {
-        let why = format!("approval {} was used before; call again to ask again", request.number);
-        self.refused("the approval is used up", &why)
     }
 
     /// Records an approval for each rule that asked.
@@ -312,8 +329,8 @@ impl Waiting<'_> {
     }
 
     /// Returns the error of a call that was cancelled while it waited.
-    fn cancelled(&self, request: &Request, place: Place<'_>, begun: Instant) -> CallError {
-        match self.scope.cancel().reason() {
+    fn cancelled(&self, request: &Request, place: Place<'_>, begun: Instant) -> Ungiven {
+        match self.cancel.reason() {
             Some(Reason::Overdue) => {
                 let within = begun.elapsed().as_secs();
                 let why = format!(
@@ -324,14 +341,15 @@ impl Waiting<'_> {
             }
             Some(Reason::PolicyChanged) => {
                 let why = "the policy was changed while the person was asked; call again";
-                self.refused("the policy changed", why)
+                refusal("the policy changed", why)
             }
-            _ => CallError::Tool(Failure::Cancelled),
+            _ if self.is_repeated => self.later(request, place, "the connection ended before the answer"),
+            _ => Ungiven::Cancelled,
         }
     }
 
     /// Returns the error of a call that could ask nobody.
-    fn nobody(&self, request: &Request, place: Place<'_>, why: &str) -> CallError {
+    fn nobody(&self, request: &Request, place: Place<'_>, why: &str) -> Ungiven {
         let why = format!(
             "nobody could be asked ({why}). The person can be asked by a client with forms (elicitation), in tmux, or in \
              a window of a terminal or desktop"
@@ -340,11 +358,10 @@ impl Waiting<'_> {
     }
 
     /// Returns the error of a call that is to be repeated once its request was answered.
-    fn later(&self, request: &Request, place: Place<'_>, why: &str) -> CallError {
+    fn later(&self, request: &Request, place: Place<'_>, why: &str) -> Ungiven {
         place.away();
         let waits = self.waits_for(request);
-        let why = format!("{} asks first, and {why}. {waits}. Call it again after the answer", self.first);
-        self.refused("no answer", &why)
+        Ungiven::Waits(format!("{} asks first, and {why}. {waits}", self.first))
     }
 
     /// Returns a sentence on a request and how to answer it, without the full stop.
@@ -370,17 +387,23 @@ impl Waiting<'_> {
             && approvers.any(|(_, approver)| approver.value.credential.is_some())
     }
 
-    fn trouble(&self, trouble: &Trouble) -> CallError {
+    fn trouble(&self, trouble: &Trouble) -> Ungiven {
         if matches!(trouble, Trouble::Store(StoreError::Cancelled)) {
-            return CallError::Tool(Failure::Cancelled);
+            return Ungiven::Cancelled;
         }
         let why = format!("{} asks first, and {trouble}", self.first);
-        self.refused("cannot be asked", &why)
+        refusal("cannot be asked", &why)
     }
+}
 
-    fn refused(&self, outcome: &str, why: &str) -> CallError {
-        refused(self.scope, self.tool, self.first, outcome, why)
-    }
+/// Returns the error of a call with an answer that was used by as many calls as it was for.
+fn used_up(request: &Request) -> Ungiven {
+    let why = format!("approval {} was used before; call again to ask again", request.number);
+    refusal("the approval is used up", &why)
+}
+
+fn refusal(outcome: &'static str, why: &str) -> Ungiven {
+    Ungiven::Refused { outcome, why: why.to_owned() }
 }
 
 /// Origin of an approval, for the audit.
