@@ -172,13 +172,15 @@ fn an_approver_is_let_in_whatever_others_of_the_address_show() {
     let cookie = enter(&server, &lead);
     assert!(call(&server, BOB, "x").contains("Approval 1 waits"));
     let shown = shown(&server, &cookie, 1);
-    let fields =
-        |credential| [("number", "1"), ("shown", &*shown), ("answer", "approve"), ("credential", credential)];
-    let mut tries = (0..200).map(|number| answer(&server, &cookie, &fields(&format!("x{number}"))).status);
+    let give = |credential: &str| {
+        let fields = [("number", "1"), ("shown", &*shown), ("answer", "approve"), ("credential", credential)];
+        answer(&server, &cookie, &fields)
+    };
+    let mut tries = (0..200).map(|number| give(&format!("x{number}")).status);
     assert_eq!(tries.next(), Some(401));
     assert!(tries.any(|status| status == 429), "invalid credentials are counted");
     enter(&server, &lead);
-    let done = answer(&server, &cookie, &fields(&lead));
+    let done = give(&lead);
     assert!(done.status == 200 && done.body.contains("Approval 1: The call runs."), "{done:?}");
 }
 
