@@ -13,7 +13,7 @@ use crate::resolve::User;
 use crate::shared::{Closed, Connection};
 use crate::socks::{self, Reply};
 use crate::tunnel;
-use crate::{Denied, Limits};
+use crate::{Denied, HostName, Limits};
 
 /// Maximum length of a request head in bytes.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
@@ -59,7 +59,7 @@ fn serve_socks(mut client: &TcpStream, connection: &Connection) -> io::Result<()
         _ => {
             let why = "no plain host name; no line of the policy allows it".to_owned();
             let denied = Denied { why, rule: BUILT_IN.to_owned() };
-            connection.refuse(&String::from_utf8_lossy(&host), port, &denied);
+            connection.refuse(&HostName::of(&host), port, &denied);
             return socks::reply(&mut client, Reply::NotAllowed);
         }
     };
@@ -170,7 +170,7 @@ fn read_head(mut client: &TcpStream, limits: &Limits) -> io::Result<Result<Head,
 fn connect(host: &str, port: u16, connection: &Connection) -> Result<Arc<TcpStream>, NoWay> {
     let (shared, limits) = (&connection.shared, connection.limits());
     let refuse = |denied: Denied| {
-        connection.refuse(host, port, &denied);
+        connection.refuse(&HostName::of(host.as_bytes()), port, &denied);
         NoWay::Refused(format!("{host}:{port} was refused: {denied}"))
     };
     let rule = shared.rules.decide(host, port).map_err(refuse)?;

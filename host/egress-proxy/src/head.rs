@@ -138,10 +138,14 @@ fn authority(text: &str, default: Option<u16>) -> Option<(String, u16)> {
     name(host).map(|host| (host, port))
 }
 
+/// Returns `true` if names and addresses of hosts have such a byte.
+pub(crate) fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte)
+}
+
 /// Normalizes a host for the policy, or returns `None` if it is not a valid host.
 pub(crate) fn name(host: &str) -> Option<String> {
     let host = host.strip_suffix('.').unwrap_or(host);
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
     let is_name = !host.is_empty() && host.len() <= 253 && host.bytes().all(is_plain);
     let is_address = host.starts_with('[') && host.ends_with(']');
     let has_brackets = host.contains(['[', ']', ':']);

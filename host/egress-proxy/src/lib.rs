@@ -15,6 +15,7 @@ mod address;
 mod bell;
 mod connection;
 mod head;
+mod host;
 mod places;
 mod published;
 mod recent;
@@ -32,6 +33,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 pub use address::AddressPolicy;
+pub use host::HostName;
 pub use places::descriptors;
 pub use published::{Dial, Published};
 pub use resolve::{Resolve, SystemResolver, User};

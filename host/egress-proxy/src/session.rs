@@ -3,13 +3,14 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use crate::HostName;
 use crate::shared::Shared;
 
 /// A refused host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// Host as requested.
-    pub host: String,
+    /// Host as requested, as far as it may be shown.
+    pub host: HostName,
     /// Port number.
     pub port: u16,
     /// Reason for the refusal.
@@ -73,9 +74,9 @@ impl Session {
     pub fn refusals(&self) -> Vec<Refusal> {
         self.shared.of(self.id, |requests| {
             let refusals = requests.refusals.iter();
-            let refusal = |(host, port, denied, times): (&str, u16, &crate::Denied, usize)| {
+            let refusal = |(host, port, denied, times): (&HostName, u16, &crate::Denied, usize)| {
                 let crate::Denied { why, rule } = denied.clone();
-                Refusal { host: host.to_owned(), port, why, rule, times }
+                Refusal { host: host.clone(), port, why, rule, times }
             };
             refusals.map(refusal).collect()
         })
@@ -84,7 +85,7 @@ impl Session {
     /// Returns the distinct allowed hosts, the most recent last. At most 1,024 are retained.
     pub fn reached(&self) -> Vec<Reached> {
         self.shared.of(self.id, |requests| {
-            let reached = |(host, port, rule, _): (&str, u16, &String, usize)| Reached {
+            let reached = |(host, port, rule, _): (&String, u16, &String, usize)| Reached {
                 host: host.to_owned(),
                 port,
                 rule: rule.clone(),

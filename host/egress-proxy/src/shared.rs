@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::HostName;
 use crate::places::Place;
 use crate::recent::Recent;
 use crate::tunnel::Stream;
@@ -40,9 +41,9 @@ struct State {
 /// Requests of a command.
 #[derive(Default)]
 pub(crate) struct Requests {
-    pub refusals: Recent<Denied>,
+    pub refusals: Recent<HostName, Denied>,
     /// Allowed hosts, with the rules that allowed them.
-    pub reached: Recent<String>,
+    pub reached: Recent<String, String>,
     /// Number of connections that found no place.
     pub crowded: usize,
     /// Services of the machine that did not answer, each with the reason.
@@ -239,20 +240,19 @@ impl Connection {
         open.lookup = None;
         let session = open.session;
         let sessions = state.requests_of(session);
-        sessions.for_each(|requests| requests.reached.add(host, port, rule.to_owned()));
+        sessions.for_each(|requests| requests.reached.add(&host.to_owned(), port, rule.to_owned()));
         Ok(())
     }
 
     /// Records a refusal.
-    pub(crate) fn refuse(&self, host: &str, port: u16, denied: &Denied) {
-        let host: String = host.chars().filter(|c| !c.is_control()).take(253).collect();
-        tracing::info!("a command was refused {host:?} port {port}: {}", denied.why);
+    pub(crate) fn refuse(&self, host: &HostName, port: u16, denied: &Denied) {
+        tracing::info!("a command was refused {host} port {port}: {}", denied.why);
         let mut state = self.shared.lock();
         let Ok(open) = state.open(self.id) else { return };
         open.lookup = None;
         let session = open.session;
         let sessions = state.requests_of(session);
-        sessions.for_each(|requests| requests.refusals.add(&host, port, denied.clone()));
+        sessions.for_each(|requests| requests.refusals.add(host, port, denied.clone()));
     }
 
     /// Adds the stream of the server, so that it closes with the connection. It takes the place of one to an address

@@ -192,6 +192,16 @@ fn socks_names_are_checked_byte_by_byte() {
         assert_eq!(answer.get(2..4), Some(&[5, 2][..]), "{name:?}");
     }
     assert!(setting.rules.0.lock().is_empty(), "odd names are not even asked about");
+    // A program chooses the bytes, and people read the note and the audit.
+    let shown: Vec<_> = setting.session.refusals().iter().map(|refusal| refusal.host.to_string()).collect();
+    let wanted = [
+        r#""good\x00.example""#,
+        r#""good.example\x0a""#,
+        r#""good..example""#,
+        r#""go\xc3\xb6d.example""#,
+        r#""""#,
+    ];
+    assert_eq!(shown, wanted);
     let mut client = setting.send(&[&request(b"GOOD.example.", port)[..], b"ping"].concat());
     let mut answer = [0; 16];
     client.read_exact(&mut answer).expect("an answer");

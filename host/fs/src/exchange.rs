@@ -63,6 +63,11 @@ impl Exchange {
         }
         Ok(None)
     }
+
+    /// Returns the way in the folder of a path. Something that does not exist counts as if it were there.
+    pub fn in_folder_of(path: &Path) -> io::Result<Option<Self>> {
+        path.parent().map_or(Ok(None), |folder| in_folder(folder, path))
+    }
 }
 
 /// Returns how others can exchange an entry of a folder.

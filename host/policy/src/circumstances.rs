@@ -71,9 +71,14 @@ pub enum Remotes {
 }
 
 impl Remotes {
-    /// Normalizes the addresses that git's configuration names.
+    /// Normalizes the addresses that git's configuration names. If it cannot be foreseen where one of them leads, all
+    /// are unknown.
     pub fn of<'a>(addresses: impl IntoIterator<Item = &'a str>) -> Self {
-        Self::Known(addresses.into_iter().map(remote::normalized).collect())
+        match addresses.into_iter().map(remote::normalized).collect() {
+            Ok(known) => Self::Known(known),
+            // The address may have a password.
+            Err(remote::Unclear(why)) => Self::Unknown(format!("an address of a remote {why}")),
+        }
     }
 }
 

@@ -41,17 +41,20 @@ pub(crate) fn own_text(path: &Path) -> Result<Option<String>, Problem> {
     text(path)
 }
 
-/// Checks that nobody else can exchange the user's file if it is a link, or a folder or link on the way to its target. The
-/// check holds for the moment: permissions change without a trace at the file.
+/// Checks that nobody else can exchange the user's file: in its folder, which is checked even if there is no file, and,
+/// if it is a link, in each folder on the way to its target. The check holds for the moment: permissions change without
+/// a trace at the file.
 ///
-/// The folders above a file that is no link are the home folder's, which other programs trust, too.
+/// The folders above the folder of a file that is no link are the home folder's, which other programs trust, too.
 pub(crate) fn check_way(path: &Path) -> Result<(), Problem> {
-    if !path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
-        return Ok(());
-    }
     let unreadable = |error: &std::io::Error| self::unreadable(path, error);
-    let trail = Trail::follow(path).map_err(|lost| unreadable(&lost.into()))?;
-    match Exchange::on(&trail).map_err(|error| unreadable(&error))? {
+    let exchange = if path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+        let trail = Trail::follow(path).map_err(|lost| unreadable(&lost.into()))?;
+        Exchange::on(&trail)
+    } else {
+        Exchange::in_folder_of(path)
+    };
+    match exchange.map_err(|error| unreadable(&error))? {
         None => Ok(()),
         Some(exchange) => {
             let fix = mend(&exchange);
@@ -236,6 +239,41 @@ mod tests {
             fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
         }
         assert!(own_text(&own).is_ok());
+    }
+
+    #[test]
+    fn the_folder_of_the_users_file_is_checked_at_each_look() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().canonicalize().unwrap().join("own");
+        fs::create_dir(&folder).unwrap();
+        let set = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+        let own = folder.join("policy.toml");
+        let managed = dir.path().join("none");
+        let files = crate::Files {
+            managed: &managed,
+            is_managed_required: false,
+            own: &own,
+            workspace: None,
+            last_good: None,
+        };
+        for is_there in [false, true] {
+            if is_there {
+                fs::write(&own, "version = 1").unwrap();
+                fs::set_permissions(&own, fs::Permissions::from_mode(0o600)).unwrap();
+            }
+            set(0o700);
+            let stamps = files.stamps();
+            assert!(stamps.is_current() && own_text(&own).is_ok());
+            for mode in [0o777, 0o707] {
+                set(mode);
+                assert!(!stamps.is_current(), "{mode:o}");
+                let said = own_text(&own).unwrap_err().to_string();
+                let wanted = format!("{} can be written by others (mode {mode:04o})", folder.display());
+                assert!(said.contains(&wanted), "{said}");
+            }
+            set(0o755);
+            assert!(stamps.is_current());
+        }
     }
 
     #[test]

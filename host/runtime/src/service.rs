@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HOST};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
-use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt as _, Full};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use wasmtime::Store;
@@ -258,11 +258,18 @@ pub(super) fn failed_afterwards(error: &wasmtime::Error) {
 
 pub(super) async fn collected(response: Response<WasiBody>, most: usize) -> Answer {
     let (parts, body) = response.into_parts();
-    match Limited::new(body, most).collect().await {
-        Ok(body) => Answer::Whole(Response::from_parts(parts, body.to_bytes())),
-        Err(error) if error.is::<LengthLimitError>() => Answer::TooLarge,
-        Err(error) => Answer::BrokenOff(error.to_string()),
+    let (mut body, mut all) = (pin!(body), Vec::new());
+    while let Some(frame) = body.frame().await {
+        match frame.map(|frame| frame.into_data()) {
+            // Copied, so that the body takes the memory of its bytes, however small the pieces are.
+            Ok(Ok(piece)) if piece.len() <= most - all.len() => all.extend_from_slice(&piece),
+            Ok(Ok(_)) => return Answer::TooLarge,
+            // Trailers.
+            Ok(Err(_)) => {}
+            Err(error) => return Answer::BrokenOff(error.to_string()),
+        }
     }
+    Answer::Whole(Response::from_parts(parts, all.into()))
 }
 
 pub(super) fn outcome(answer: Option<Answer>) -> Called {

@@ -47,9 +47,9 @@ pub struct Writers {
 /// Time for which one health check counts for all workspaces.
 const ANSWERED: Duration = Duration::from_millis(500);
 
-/// Time for which a full disk counts after a write failed for it. Small writes may succeed meanwhile, and a server that
-/// is not ready makes no others.
-const FULL: Duration = Duration::from_secs(10);
+/// Time for which a write counts that failed for a reason that concerns others, too: a full disk, or a constraint or a
+/// policy of somebody else. Some writes may succeed meanwhile, and a server that is not ready makes no others.
+const REFUSED: Duration = Duration::from_secs(10);
 
 /// A database shared by all workspaces of a process. Creating the value opens no connection.
 #[derive(Debug)]
@@ -62,8 +62,8 @@ pub struct Database {
     checking: Mutex<()>,
     /// Time of the last successful read of all tables.
     answered: Mutex<Option<Instant>>,
-    /// Time at which a write last failed because the disk was full.
-    full: Mutex<Option<Instant>>,
+    /// Last write that failed for a reason that concerns others, too.
+    refused: Mutex<Option<(Instant, StoreError)>>,
     /// Random ID of this process.
     pub(crate) sender: Mark,
     pub(crate) notices: Notices,
@@ -88,7 +88,7 @@ impl Database {
             is_ready: AtomicBool::new(false),
             checking: Mutex::default(),
             answered: Mutex::default(),
-            full: Mutex::default(),
+            refused: Mutex::default(),
             sender,
             notices: Notices::default(),
             secrets: Secrets::default(),
@@ -290,8 +290,10 @@ impl Database {
 
     /// Checks that the database answers. Calls within a short time share one check.
     pub(crate) fn answers(&self) -> Result<(), StoreError> {
-        if self.full.lock().is_some_and(|at| at.elapsed() < FULL) {
-            return Err(StoreError::Full(self.pool.location.to_string()));
+        if let Some((at, error)) = &*self.refused.lock()
+            && at.elapsed() < REFUSED
+        {
+            return Err(error.clone());
         }
         let mut answered = self.answered.lock();
         if answered.is_none_or(|at| at.elapsed() >= ANSWERED) {
@@ -302,9 +304,9 @@ impl Database {
     }
 
     /// Notes the error of a write.
-    pub(crate) fn note_full(&self, error: &StoreError) {
-        if matches!(error, StoreError::Full(_)) {
-            *self.full.lock() = Some(Instant::now());
+    pub(crate) fn note_refusal(&self, error: &StoreError) {
+        if matches!(error, StoreError::Full(_) | StoreError::Barred(_)) {
+            *self.refused.lock() = Some((Instant::now(), error.clone()));
         }
     }
 
@@ -361,14 +363,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_counts_for_some_seconds() {
+    fn a_refused_write_counts_for_some_seconds() {
         let address = Address::parse("postgres://nobody@127.0.0.1:1/none").expect("an address");
         let database = Database::new(address, Options::default());
-        database.note_full(&StoreError::Conflict);
-        assert!(!matches!(database.answers(), Err(StoreError::Full(_))));
-        database.note_full(&StoreError::Full("db".to_owned()));
-        assert!(matches!(database.answers(), Err(StoreError::Full(_))), "{:?}", database.answers());
-        *database.full.lock() = Instant::now().checked_sub(FULL);
-        assert!(!matches!(database.answers(), Err(StoreError::Full(_))));
+        for error in [StoreError::Full("db".to_owned()), StoreError::Barred("no".to_owned())] {
+            database.note_refusal(&StoreError::Conflict);
+            assert_ne!(database.answers(), Err(error.clone()));
+            database.note_refusal(&error);
+            assert_eq!(database.answers(), Err(error.clone()));
+            let before = Instant::now().checked_sub(REFUSED).expect("a time");
+            *database.refused.lock() = Some((before, error.clone()));
+            assert_ne!(database.answers(), Err(error));
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::error::Error as _;
 
 use scorpiox_store::StoreError;
 use tokio_postgres::Error;
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{DbError, SqlState};
 
 /// Converts an error of the driver. `location` is the address of the database.
 pub(crate) fn store_error(error: &Error, location: &str) -> StoreError {
@@ -19,6 +19,8 @@ pub(crate) fn store_error(error: &Error, location: &str) -> StoreError {
         StoreError::Conflict
     } else if *code == SqlState::DISK_FULL {
         StoreError::Full(location.to_owned())
+    } else if is_barred(told) {
+        StoreError::Barred(message)
     } else if [SqlState::DATA_CORRUPTED, SqlState::INDEX_CORRUPTED].contains(code) {
         StoreError::Damaged(message)
     } else if [SqlState::INVALID_PASSWORD, SqlState::INVALID_AUTHORIZATION_SPECIFICATION].contains(code) {
@@ -35,6 +37,16 @@ pub(crate) fn store_error(error: &Error, location: &str) -> StoreError {
     } else {
         StoreError::Other(message)
     }
+}
+
+/// Constraint of this program's own tables, whose limits are checked before anything is sent.
+const OWN_CHECK: &str = "size";
+
+/// Returns `true` if a constraint, a policy or a missing right that is not this program's own refuses a statement.
+fn is_barred(told: &DbError) -> bool {
+    let is_ruled =
+        [SqlState::CHECK_VIOLATION, SqlState::NOT_NULL_VIOLATION, SqlState::INSUFFICIENT_PRIVILEGE];
+    is_ruled.contains(told.code()) && told.constraint() != Some(OWN_CHECK)
 }
 
 /// Returns `true` if the server is shutting down, starting or out of connections, and may be back soon.

@@ -138,7 +138,7 @@ impl Database {
             }
             done => done,
         };
-        done.inspect_err(|error| self.note_full(error))
+        done.inspect_err(|error| self.note_refusal(error))
     }
 }
 

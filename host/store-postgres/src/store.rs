@@ -148,10 +148,12 @@ impl PostgresStore {
         turn: &mut Option<Turn>,
         patience: Patience,
     ) -> Result<Box<dyn Transaction>, StoreError> {
-        let (lease, id) = self.inner.open(lease)?;
+        let note = |error: &StoreError| self.inner.database.note_refusal(error);
+        // The first transaction of a workspace writes its row.
+        let (lease, id) = self.inner.open(lease).inspect_err(note)?;
         let mut transaction = PostgresTransaction::new(Arc::clone(&self.inner), lease, id);
         if mode == Mode::Write {
-            transaction.become_writer(patience)?;
+            transaction.become_writer(patience).inspect_err(note)?;
             transaction.keep_turn(turn.take());
         }
         Ok(Box::new(transaction))

@@ -210,7 +210,7 @@ impl PostgresTransaction {
         let done = work(lease);
         done.map_err(|error| {
             let error = self.told(error);
-            self.store.database.note_full(&error);
+            self.store.database.note_refusal(&error);
             self.failed = Some(error.to_string());
             self.roll_back();
             error
@@ -286,7 +286,7 @@ impl PostgresTransaction {
             Err(StoreError::Conflict) => Err(StoreError::Conflict),
             // A server that fails, even with a full disk, may have committed before the failure.
             Err(error) => {
-                self.store.database.note_full(&error);
+                self.store.database.note_refusal(&error);
                 lease.give_up();
                 drop(lease);
                 doubt.settle(&self.store.database, error)

@@ -6,7 +6,8 @@ mod common;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use scorpiox_store::{Store as _, StoreError};
+use scorpiox_executor::Cancel;
+use scorpiox_store::{Mode, Store as _, StoreError};
 use scorpiox_store_postgres::Database;
 
 use common::{LONG, database, name, named, role, server};
@@ -53,4 +54,29 @@ fn a_database_that_takes_no_writes_is_not_ready() {
     server().psql(name(&address), &read_only).expect("set");
     let why = until(&database(&address), false).expect_err("it is read-only").to_string();
     assert!(why.contains("takes no writes: it is a standby, or was set to be read only"), "{why}");
+}
+
+/// A probe writes nothing, so it cannot know what a constraint or a policy of somebody else refuses.
+#[test]
+fn a_server_whose_writes_a_rule_of_the_tables_refuses_is_not_ready() {
+    for rule in [
+        "ALTER TABLE scorpiox_code.entry ADD CONSTRAINT strange CHECK (false) NOT VALID",
+        "ALTER TABLE scorpiox_code.entry ADD COLUMN strange text NOT NULL",
+        "CREATE POLICY strange ON scorpiox_code.workspace AS RESTRICTIVE USING (false)",
+    ] {
+        let address = server().database();
+        database(&address).migrate().expect("tables");
+        let own = role(&address, "server", WRITES);
+        server().psql(name(&address), rule).expect("a rule");
+        let one = database(&own);
+        until(&one, true).expect("nothing was written yet");
+        let store = one.workspace(&named("w"));
+        let written = store.begin(Mode::Write, &Cancel::default(), &mut || ()).and_then(|mut open| {
+            open.set("tool", "k", b"v", u64::MAX)?;
+            open.commit()
+        });
+        let refused = written.expect_err("refused");
+        assert!(matches!(refused, StoreError::Barred(_)), "{rule}: {refused:?}");
+        assert_eq!(store.answers(), Err(refused));
+    }
 }

@@ -15,6 +15,9 @@ pub enum StoreError {
     /// The disk with this path is full.
     #[error("the disk of {0} is full")]
     Full(String),
+    /// A rule of the database refuses what every server writes, until an administrator mends it.
+    #[error("{0}")]
+    Barred(String),
     /// The directory or file is not writable.
     #[error(
         "{0} cannot be written; check its permissions, or set SCORPIOX_HOME to a folder that can be written"

@@ -17,10 +17,9 @@ use crate::admin::approvals::{Said, page};
 use crate::admin::approving::{ApproverId, Approving, Chosen, Unanswered};
 use crate::answer::{self, Answer};
 use crate::bounds::WaitsFor;
-use crate::callers::PAUSE;
 use crate::ended::{Account, now};
 use crate::endpoint::Endpoint;
-use crate::pages::{COOKIE_SECONDS, Desk, LOGIN, ROOT, Rejected, Visit, field, form_of};
+use crate::pages::{COOKIE_SECONDS, Desk, LOGIN, ROOT, Rejected, Visit, field, form_of, too_many};
 use crate::paper::{html, moved, unrecorded};
 use crate::visits::{self, Seen};
 
@@ -68,7 +67,8 @@ impl Desk {
         moved(APPROVALS, Some(&self.set_cookie(&sealed, COOKIE_SECONDS)))
     }
 
-    /// Returns the approver with a credential, and the line of the policy. Failed attempts are limited.
+    /// Returns the approver with a credential, and the line of the policy. Failed attempts are counted, and
+    /// never keep the owner of a credential out.
     async fn owner(
         self: &Arc<Self>,
         endpoint: &Endpoint,
@@ -76,11 +76,6 @@ impl Desk {
         peer: IpAddr,
     ) -> Result<(ApproverId, String, Credential), Rejected> {
         let reject = |status, kind, why: String| Rejected { status, kind, why, who: None };
-        if !endpoint.peers.may_try(peer) {
-            let why =
-                format!("Too many credentials from here were not good. Try again in {} s.", PAUSE.as_secs());
-            return Err(reject(StatusCode::TOO_MANY_REQUESTS, visits::TOO_MANY, why));
-        }
         let desk = Arc::clone(self);
         let identify = move |_: &_| {
             let found = desk.pages.approving().identify(&credential);
@@ -89,8 +84,8 @@ impl Desk {
         let found = endpoint.blocking.run(WaitsFor::Disk, "", identify).await;
         match found.map_err(|error| error.to_string()).flatten() {
             Ok(Some(found)) => Ok(found),
+            Ok(None) if !endpoint.peers.may_fail(peer) => Err(too_many("credentials")),
             Ok(None) => {
-                endpoint.peers.refused(peer);
                 let why = "This credential is not good here.".to_owned();
                 Err(reject(StatusCode::UNAUTHORIZED, "bad-token", why))
             }
@@ -197,9 +192,7 @@ impl Desk {
         let number = form.as_ref().ok().and_then(|form| field(form, "number").parse().ok());
         let done = match form {
             Ok(form) => self.decided(endpoint, &id, &line, &form, peer).await,
-            Err(Rejected { status, kind, why, .. }) => {
-                Err((Unanswered { status: status.as_u16(), kind, why }, true))
-            }
+            Err(rejected) => Err((rejected.into(), true)),
         };
         match done {
             Ok(done) => {
@@ -231,13 +224,11 @@ impl Desk {
         let recorded = |unanswered| (unanswered, true);
         let chosen = chosen(form).map_err(recorded)?;
         let Some(credential) = Credential::parse(&field(form, "credential")) else {
-            endpoint.peers.refused(peer);
-            return Err(recorded(wrong()));
+            let is_told_to_wait = !endpoint.peers.may_fail(peer);
+            return Err(recorded(if is_told_to_wait { too_many("credentials").into() } else { wrong() }));
         };
         let owner = self.owner(endpoint, credential, peer).await;
-        let (owner, _, credential) = owner.map_err(|Rejected { status, kind, why, .. }| {
-            recorded(Unanswered { status: status.as_u16(), kind, why })
-        })?;
+        let (owner, _, credential) = owner.map_err(|rejected| recorded(rejected.into()))?;
         if owner != *id {
             return Err(recorded(wrong()));
         }
@@ -261,6 +252,12 @@ impl Desk {
             }
             Decision::Deny => format!("Approval {number}: The call is refused."),
         })
+    }
+}
+
+impl From<Rejected> for Unanswered {
+    fn from(Rejected { status, kind, why, .. }: Rejected) -> Self {
+        Self { status: status.as_u16(), kind, why }
     }
 }
 

@@ -210,14 +210,11 @@ impl Endpoint {
         };
         found.map_err(|unknown| {
             let seen = Seen { act: Act::Request, from: peer, path };
-            if matches!(unknown, Unknown::NotGood(_)) {
-                if !self.peers.may_try(peer) {
-                    let why = "too many of its tokens were not good";
-                    tracing::info!("{peer} has to wait: {why}");
-                    self.refused(seen, None, Refused { kind: visits::TOO_MANY, why }, None);
-                    return challenge::too_many();
-                }
-                self.peers.refused(peer);
+            if matches!(unknown, Unknown::NotGood(_)) && !self.peers.may_fail(peer) {
+                let why = "too many of its tokens were not good";
+                tracing::info!("{peer} has to wait: {why}");
+                self.refused(seen, None, Refused { kind: visits::TOO_MANY, why }, None);
+                return challenge::too_many();
             }
             tracing::info!("{peer} is not let in: {unknown}");
             let refused = Refused { kind: visits::kind(&unknown), why: &unknown.to_string() };

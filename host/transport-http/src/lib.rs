@@ -40,6 +40,7 @@ mod endpoint;
 mod events;
 pub mod files;
 mod fresh;
+mod gathered;
 mod get;
 mod good;
 pub mod issuer;

@@ -11,7 +11,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Limited};
 use hyper::header::{self, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, StatusCode};
@@ -28,6 +27,7 @@ use crate::bounds::{RETRY_AFTER, WaitsFor};
 use crate::callers::{Known, PAUSE, Unknown};
 use crate::ended::{Account, End, now};
 use crate::endpoint::Endpoint;
+use crate::gathered::gathered;
 use crate::listen::Load;
 use crate::paper::{dressed, forgetting, html, left_unrecorded, moved, unknown, unrecorded};
 use crate::request::admission::only;
@@ -131,8 +131,7 @@ struct Admitted {
 
 /// Returns the fields of a form.
 pub(crate) async fn form_of(body: RequestBody) -> Result<Vec<(String, String)>, Rejected> {
-    let read = timeout(FORM_TIME, Limited::new(body, MAX_FORM_BYTES).collect()).await;
-    let Ok(Ok(form)) = read.map(|read| read.map(http_body_util::Collected::to_bytes)) else {
+    let Ok(Ok(form)) = timeout(FORM_TIME, gathered(body, MAX_FORM_BYTES)).await else {
         let why = format!(
             "The form did not come in {} s, or is longer than {MAX_FORM_BYTES} bytes.",
             FORM_TIME.as_secs()
@@ -140,6 +139,12 @@ pub(crate) async fn form_of(body: RequestBody) -> Result<Vec<(String, String)>, 
         return Err(Rejected { status: StatusCode::BAD_REQUEST, kind: visits::BAD_FORM, why, who: None });
     };
     Ok(url::form_urlencoded::parse(&form).into_owned().collect())
+}
+
+/// Returns the refusal of an invalid token or credential after too many of them.
+pub(crate) fn too_many(secrets: &str) -> Rejected {
+    let why = format!("Too many {secrets} from here were not good. Try again in {} s.", PAUSE.as_secs());
+    Rejected { status: StatusCode::TOO_MANY_REQUESTS, kind: visits::TOO_MANY, why, who: None }
 }
 
 /// Returns the trimmed value of a field, or an empty string without one.
@@ -382,7 +387,8 @@ impl Desk {
         Ok(Admitted { principal, sealed, until })
     }
 
-    /// Returns the caller of a token. Failed attempts are limited, as they are at the endpoint.
+    /// Returns the caller of a token. Failed attempts are counted, as they are at the endpoint, and never keep a valid
+    /// token out.
     async fn identified(&self, endpoint: &Endpoint, token: &str, peer: IpAddr) -> Result<Known, Rejected> {
         let refuse =
             |status, unknown: &Unknown, why| Rejected { status, kind: visits::kind(unknown), why, who: None };
@@ -392,17 +398,14 @@ impl Desk {
         if let Some(known) = endpoint.callers.known_by(token) {
             return Ok(known);
         }
-        if !endpoint.peers.may_try(peer) {
-            let why = format!("Too many tokens from here were not good. Try again in {} s.", PAUSE.as_secs());
-            let status = StatusCode::TOO_MANY_REQUESTS;
-            return Err(Rejected { status, kind: visits::TOO_MANY, why, who: None });
-        }
         endpoint.callers.identify(token).await.map_err(|unknown| {
             if unknown == Unknown::Unavailable {
                 let why = format!("Nobody can be let in: {unknown}.");
                 return refuse(StatusCode::SERVICE_UNAVAILABLE, &unknown, why);
             }
-            endpoint.peers.refused(peer);
+            if !endpoint.peers.may_fail(peer) {
+                return too_many("tokens");
+            }
             refuse(StatusCode::UNAUTHORIZED, &unknown, "This token is not good here.".to_owned())
         })
     }

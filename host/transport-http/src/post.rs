@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Body as _;
 use hyper::header::HeaderName;
 use hyper::{HeaderMap, StatusCode};
@@ -21,6 +20,7 @@ use crate::bounds::WaitsFor;
 use crate::ended::now;
 use crate::endpoint::Endpoint;
 use crate::events::Events;
+use crate::gathered::{Ungathered, gathered};
 use crate::lookups::{client_of, too_many_sessions, unfound};
 use crate::passed;
 use crate::request::admission;
@@ -128,13 +128,13 @@ async fn read(endpoint: &Endpoint, caller: &Caller, body: RequestBody) -> Result
             "too many bytes are being read; repeat it later",
         ));
     };
-    match timeout(BODY_TIME, Limited::new(body, MAX_LINE_BYTES).collect()).await {
+    match timeout(BODY_TIME, gathered(body, most)).await {
         Ok(Ok(body)) => {
-            let bytes = body.to_bytes();
-            Ok(Body { room: room.shrunk(bytes.len()), bytes, unsent: None, trace: None })
+            let room = room.shrunk(body.capacity());
+            Ok(Body { room, bytes: Bytes::from(body), unsent: None, trace: None })
         }
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
-        Ok(Err(error)) => {
+        Ok(Err(Ungathered::TooLong)) => Err(too_long()),
+        Ok(Err(Ungathered::Broken(error))) => {
             Err(answer::refused(StatusCode::BAD_REQUEST, &format!("the body cannot be read: {error}")))
         }
         Err(_) => Err(answer::refused(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")),

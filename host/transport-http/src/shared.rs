@@ -140,6 +140,7 @@ fn unkept(error: StoreError) -> io::Error {
         | StoreError::Unreachable(_)
         | StoreError::Denied(_)
         | StoreError::InDoubt(_)
+        | StoreError::Barred(_)
         | StoreError::Full(_) => io::Error::new(io::ErrorKind::ResourceBusy, error),
         error => io::Error::other(error),
     }

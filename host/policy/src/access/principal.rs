@@ -27,7 +27,20 @@ impl PartialEq for Principal {
 
 impl Eq for Principal {}
 
+/// Issuer of the names of approvers, such as `approver:ann`. No caller has such a name.
+pub(super) const APPROVER: &str = "approver";
+
 impl Principal {
+    /// Creates the principal that stands for an approver of this name.
+    pub fn of_approver(name: &str) -> Self {
+        Self::named(&format!("{APPROVER}:{name}"))
+    }
+
+    /// Returns `true` for a name that could be taken for an approver's.
+    pub fn is_named_like_approver(&self) -> bool {
+        self.name.split_once(':').is_some_and(|(issuer, _)| issuer.eq_ignore_ascii_case(APPROVER))
+    }
+
     /// Creates a principal with a name assigned by this server.
     pub fn named(name: &str) -> Self {
         Self { name: name.to_owned(), ..Self::default() }

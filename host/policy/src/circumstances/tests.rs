@@ -72,6 +72,11 @@ fn what_cannot_be_told_counts_as_met() {
         ..circumstances()
     };
     assert!(hold("remotes = [\"github.com/other/*\"]", &unknown));
+    let alias = Circumstances {
+        remotes: Arc::new(Remotes::of(["https://h.example/x", "gh:acme/x"])),
+        ..circumstances()
+    };
+    assert!(hold("remotes = [\"github.com/other/*\"]", &alias), "ssh may know gh as github.com");
     if cfg!(unix) {
         assert!(hold("unix_users = [\"bob\"]\nunix_groups = [\"ops\"]", &unknown));
     }

@@ -82,6 +82,12 @@ impl HostRule {
         matches!(self.pattern, HostPattern::Address(address) if network.contains(address))
     }
 
+    /// Returns `true` if the rule opens a host and port that `all` covers. Without a port, `all` stands for every port.
+    pub fn opens_some_of(&self, all: &Self) -> bool {
+        let all = Self { port: all.port.or(self.port), ..all.clone() };
+        self.meet(&all).is_some()
+    }
+
     /// Returns the intersection of two rules, if there is one.
     pub fn meet(&self, other: &Self) -> Option<Self> {
         let (pattern, source) = match (&self.pattern, &other.pattern) {

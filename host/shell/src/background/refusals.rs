@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use scorpiox_egress_proxy::Refusal;
+use scorpiox_egress_proxy::{HostName, Refusal};
 
 /// Maximum number of refused hosts remembered per task.
 const MAX_REFUSALS: usize = 1024;
@@ -12,7 +12,7 @@ const MAX_REFUSALS: usize = 1024;
 pub(super) struct Refusals {
     pub(super) all: Vec<Refusal>,
     /// Names and ports of these hosts.
-    pub(super) known: BTreeSet<(String, u16)>,
+    pub(super) known: BTreeSet<(HostName, u16)>,
     /// Number of hosts already reported to the client.
     pub(super) told: usize,
     /// Number of hosts already in the audit record of the call that started the task.

@@ -175,7 +175,7 @@ fn noted(printed: &str, notes: &[String]) -> String {
 fn refused(refusals: &[Refusal]) -> Vec<String> {
     let named = refusals.iter().take(MAX_REFUSALS);
     let mut notes: Vec<_> = named
-        .map(|Refusal { host, port, why, .. }| format!("network: {}:{port} was refused: {why}", shown(host)))
+        .map(|Refusal { host, port, why, .. }| format!("network: {host}:{port} was refused: {why}"))
         .collect();
     if refusals.len() > MAX_REFUSALS {
         notes.push(format!("network: {} more were refused", refusals.len() - MAX_REFUSALS));

@@ -33,7 +33,7 @@ pub struct ApproverId {
 impl ApproverId {
     /// Returns the approver as the audit names them. No caller has such a name.
     pub(crate) fn principal(&self) -> Arc<Principal> {
-        Arc::new(Principal::named(&format!("approver:{}", self.name)))
+        Arc::new(Principal::of_approver(&self.name))
     }
 
     /// Returns the line of the policy with this approver; `None` if it has none with this credential.

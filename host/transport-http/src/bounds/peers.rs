@@ -1,5 +1,4 @@
-//! Peers that sent invalid tokens. A peer with too many must wait, and its tokens are not verified until
-//! then.
+//! Peers that sent invalid tokens. A peer with too many is told to wait. Valid tokens are accepted meanwhile.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -7,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// Maximum number of refused requests of a peer.
+/// Maximum number of refused requests of a peer that is not told to wait.
 const MOST: u32 = 60;
 /// Time after which one refused request is forgotten.
 const FORGET_TIME: Duration = Duration::from_secs(1);
@@ -34,14 +33,11 @@ impl Refused {
 }
 
 impl Peers {
-    /// Returns `true` if tokens of a peer may be verified.
-    pub fn may_try(&self, peer: IpAddr) -> bool {
-        let now = Instant::now();
-        self.0.lock().get(&whole(peer)).is_none_or(|refused| refused.at(now).count < MOST)
-    }
-
-    /// Records an invalid token of a peer.
-    pub fn refused(&self, peer: IpAddr) {
+    /// Records an invalid token or credential of a peer. Returns `false` if the peer has to wait, because too many
+    /// came from there. Nothing tells this before a token is verified, so that nobody who shares an address keeps the
+    /// owners of valid ones out.
+    #[must_use]
+    pub fn may_fail(&self, peer: IpAddr) -> bool {
         let now = Instant::now();
         let mut peers = self.0.lock();
         if peers.len() >= MAX_PEERS {
@@ -49,12 +45,16 @@ impl Peers {
         }
         if peers.len() >= MAX_PEERS && !peers.contains_key(&whole(peer)) {
             // Peers are not blocked just because others fill the table.
-            return;
+            return true;
         }
         let known = peers.entry(whole(peer)).or_insert(Refused { count: 0, since: now });
         let current = known.at(now);
+        if current.count >= MOST {
+            return false;
+        }
         let since = if current.count == 0 { now } else { current.since };
-        *known = Refused { count: current.count.saturating_add(1).min(MOST), since };
+        *known = Refused { count: current.count + 1, since };
+        true
     }
 }
 
@@ -75,8 +75,8 @@ mod tests {
         let peers = Peers::default();
         let [one, same, other] =
             ["2001:db8::1", "2001:db8::2", "2001:db8:0:1::1"].map(|peer| peer.parse().expect("an address"));
-        (0..MOST).for_each(|_| peers.refused(one));
-        assert!(!peers.may_try(one) && !peers.may_try(same) && peers.may_try(other));
+        assert!((0..MOST).all(|_| peers.may_fail(one)));
+        assert!(!peers.may_fail(one) && !peers.may_fail(same) && peers.may_fail(other));
         let later = Instant::now() + FORGET_TIME * 2;
         let refused = peers.0.lock()[&whole(one)];
         assert!(refused.at(later).count < MOST);

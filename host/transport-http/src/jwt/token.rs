@@ -46,6 +46,9 @@ pub enum JwtError {
     /// A required claim is missing.
     #[error("the token has no `{0}`")]
     Missing(&'static str),
+    /// Its subject has the form of an approver's name.
+    #[error("`sub` of the token begins like the name of an approver")]
+    Approver,
     /// A claim has the wrong format.
     #[error("`{0}` of the token cannot be read")]
     Malformed(String),

@@ -174,7 +174,7 @@ async fn answer<B>(request: &Request<B>, shared: &Shared) -> Response<Full<Bytes
 fn is_local(headers: &HeaderMap) -> bool {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let name = host.rsplit_once(':').filter(|(_, port)| !port.contains(']')).map_or(host, |(name, _)| name);
-    ["localhost", "127.0.0.1", "[::1]"].contains(&name)
+    ["localhost", "127.0.0.1", "[::1]"].iter().any(|own| own.eq_ignore_ascii_case(name))
 }
 
 fn said(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {

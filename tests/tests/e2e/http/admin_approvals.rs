@@ -167,6 +167,24 @@ fn an_approver_answers_in_a_browser_with_the_credential() {
 }
 
 #[test]
+fn an_approver_is_let_in_whatever_others_of_the_address_show() {
+    let (_program, server, [lead, _]) = asking("");
+    let cookie = enter(&server, &lead);
+    assert!(call(&server, BOB, "x").contains("Approval 1 waits"));
+    let shown = shown(&server, &cookie, 1);
+    let give = |credential: &str| {
+        let fields = [("number", "1"), ("shown", &*shown), ("answer", "approve"), ("credential", credential)];
+        answer(&server, &cookie, &fields)
+    };
+    let mut tries = (0..200).map(|number| give(&format!("x{number}")).status);
+    assert_eq!(tries.next(), Some(401));
+    assert!(tries.any(|status| status == 429), "invalid credentials are counted");
+    enter(&server, &lead);
+    let done = give(&lead);
+    assert!(done.status == 200 && done.body.contains("Approval 1: The call runs."), "{done:?}");
+}
+
+#[test]
 fn an_answer_that_is_late_twice_changed_or_of_the_wrong_person_does_nothing_and_is_recorded() {
     let (program, mut server, [lead, deputy]) = asking("within = \"10s\"\n");
     let said = call(&server, ANN, "own");

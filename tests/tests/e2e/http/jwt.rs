@@ -79,6 +79,8 @@ fn a_good_token_is_let_in_and_no_other() {
         ("exp", json!(1_700_000_000)),
         ("nbf", json!(9_000_000_000_u64)),
         ("sub", Value::Null),
+        ("sub", json!("approver:ann")),
+        ("sub", json!("Approver:ann")),
     ] {
         assert_eq!(status(&key.token(|claims| claims[name] = value.clone())), 401, "{name} {value}");
     }

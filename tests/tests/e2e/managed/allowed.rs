@@ -85,6 +85,34 @@ fn patterns_and_ports_of_hosts_are_covered() {
 }
 
 #[test]
+fn a_host_that_stays_reachable_is_never_called_denied() {
+    let program = Program::new();
+    let network = |value: &str| format!("version = 1\n[shell.profile.workspace]\nnetwork = {value}\n");
+    for (value, subject, why) in [
+        ("{ mode = \"open\" }", "*.example.com", "is open (policy.toml line 3)"),
+        ("{ mode = \"open\" }", "a.example.com", "is open (policy.toml line 3)"),
+        ("{ mode = \"allowlist\", hosts = [\"*.com\", \"a.example.com\"] }", "*.example.com", "\"*.com\" ("),
+        ("{ mode = \"allowlist\", hosts = [\"*.example.com\"] }", "*.example.com:443", "\"*.example.com\" ("),
+        (
+            "{ mode = \"allowlist\", hosts = [\"*.example.com:22\"] }",
+            "a.example.com",
+            "\"*.example.com:22\" (",
+        ),
+        ("{ mode = \"allowlist\", hosts = [\"*\"] }", "*.example.com", "stands for every host"),
+        ("{ mode = \"allowlist\", hosts = [] }", "*.*.example.com", "has a `*`"),
+    ] {
+        let text = network(value);
+        put(&program, &text);
+        let error = refused(&program, &["deny", "host", subject]);
+        assert!(error.contains(why), "{value} {subject}: {error}");
+        assert_eq!(own(&program), text);
+    }
+    put(&program, &network("{ mode = \"allowlist\", hosts = [\"*.com\", \"a.example.org:22\"] }"));
+    policy(&program, &["deny", "host", "*.example.org"]);
+    assert!(policy(&program, &["deny", "host", "*.example.org"]).contains("Nothing to change"));
+}
+
+#[test]
 fn line_ends_and_the_byte_order_mark_stay_and_a_read_only_file_is_not_written() {
     let program = Program::new();
     put(&program, "\u{feff}# mine\r\nversion = 1\r\n");

@@ -75,6 +75,33 @@ fn a_policy_for_all_can_be_asked_for() {
 }
 
 #[test]
+fn the_folder_of_the_users_file_is_judged_at_each_request() {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    for text in [Some("version = 1\n[tools]\ndeny = [\"Bash\"]\n"), None] {
+        let program = program();
+        let folder = program.home().join(".scorpiox");
+        if let Some(text) = text {
+            program.put("home/.scorpiox/policy.toml", text);
+        }
+        let mut server = program.start();
+        server.initialize("2025-11-25");
+        let mut list = || told(&mut server, "TaskManager", json!({ "action": "list" }));
+        assert!(list().contains("There are no tasks"));
+        let set = |mode: u32| fs::set_permissions(&folder, Permissions::from_mode(mode)).expect("set");
+        set(0o777);
+        let said = list();
+        assert!(
+            said.contains(&format!("the folder {} can be written by others", folder.display())),
+            "{said}"
+        );
+        set(0o700);
+        assert!(list().contains("There are no tasks"));
+    }
+}
+
+#[test]
 fn a_users_file_that_others_can_exchange_is_noticed_by_a_running_server() {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::{PermissionsExt as _, symlink};

@@ -108,6 +108,12 @@ fn remotes_are_those_of_the_repository_in_every_form() {
             "[remote \"o\"]\n\turl = gh:acme/x\n[url \"https://me:secret@github.com/\"]\n\tinsteadOf = gh:\n",
             true,
         ),
+        ("[remote \"o\"]\n\turl = ssh://git@[github.com]/acme/x\n", true),
+        ("[remote \"o\"]\n\turl = https:///github.com/acme/x\n", true),
+        ("[remote \"o\"]\n\turl = https://ｇithub.com/acme/x\n", true),
+        ("[remote \"o\"]\n\turl = https://ｇithub.com/other/x\n", false),
+        // The configuration of ssh may give the name any host.
+        ("[remote \"o\"]\n\turl = gh:other/x\n", true),
         ("[remote \"o\"\n", true),
     ] {
         fs::write(&config, text).expect("a configuration");

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
-use scorpiox_egress_proxy::{AddressPolicy, Decide, Denied, Proxy, Session, SystemResolver};
+use scorpiox_egress_proxy::{AddressPolicy, Decide, Denied, HostName, Proxy, Session, SystemResolver};
 use scorpiox_executor::{Cancel, threads};
 use scorpiox_fs::home::instance;
 use scorpiox_policy::{Redirects, WebDenial, WebPolicy};
@@ -98,7 +98,7 @@ impl Keeper {
             let shown = warm.browser.render(&visit, &|| cancel.is_set());
             self.lock().used = Some(Instant::now());
             for refusal in session.refusals() {
-                watch(&refusal.host, refusal.port, Err(&refusal.why));
+                watch(refusal.host.as_str(), refusal.port, Err(&refusal.why));
             }
             match shown {
                 Ok(shown) => {
@@ -195,7 +195,7 @@ fn end_when_idle(kept: &Mutex<Kept>) {
 }
 
 fn refusals(session: &Session) -> Vec<String> {
-    let mut hosts: Vec<(String, String)> = Vec::new();
+    let mut hosts: Vec<(HostName, String)> = Vec::new();
     for refusal in session.refusals() {
         if !hosts.iter().any(|(host, _)| *host == refusal.host) {
             hosts.push((refusal.host, refusal.why));

@@ -255,7 +255,11 @@ pub(super) fn changed(
         text = without_entries(text, &wish.profile, subject)?;
     }
     if wish.what == Editable::Host && subject.starts_with("*.") {
-        let text = if allows { with_pattern(operator, &text, &wish.profile, subject)? } else { text };
+        if allows {
+            text = with_pattern(operator, &text, &wish.profile, subject)?;
+        } else {
+            check_closed(&operator.with_own(text.clone())?, &wish.profile, subject)?;
+        }
         return Ok((text, None));
     }
     for _ in 0..=MAX_CHANGES {
@@ -273,6 +277,9 @@ pub(super) fn changed(
         // A host without a port is denied on every port.
         let is_open_elsewhere = wish.what == Editable::Page && !allows && judge.policy().web.opens(subject);
         if verdict.allowed == allows && !is_open_elsewhere {
+            if wish.what == Editable::Host && !allows {
+                check_closed(shell.operator(), &wish.profile, subject)?;
+            }
             return Ok((text, Some(verdict.because)));
         }
         let policy = &shell.operator().loaded()?.policy;
@@ -358,6 +365,32 @@ fn with_pattern(operator: &Operator, text: &str, profile: &str, pattern: &str) -
             "a change of your policy.toml cannot allow it: the administrator's file does not list {pattern}"
         ),
     }
+}
+
+/// Fails if commands still reach a host that a subject covers, on some port.
+fn check_closed(operator: &Operator, profile: &str, subject: &str) -> Result<()> {
+    let profile = operator.profile(profile)?;
+    let (name, network) = (&profile.name, &profile.network);
+    let hosts = match &network.value {
+        Network::Off => return Ok(()),
+        Network::Open => {
+            bail!(
+                "a change of `hosts` cannot deny {subject}: the network of profile {name} is open ({})",
+                network.source
+            )
+        }
+        Network::Allowlist { hosts, .. } => hosts,
+    };
+    let all = HostRule::parse(subject, network.source)?;
+    let open = hosts.iter().filter(|rule| rule.opens_some_of(&all));
+    let open: Vec<_> = open.map(|rule| format!("\"{rule}\" ({})", rule.source)).collect();
+    ensure!(
+        open.is_empty(),
+        "nothing was written: {subject} would still be reached by {} in `hosts` of profile {name}; replace that \
+         yourself by the hosts that stay",
+        open.join(", ")
+    );
+    Ok(())
 }
 
 /// Returns the text without the entries of a host list that a subject covers: a host without a port covers its

@@ -9,6 +9,7 @@ use url::Url;
 
 use super::words;
 use crate::access::auth::{Algorithm, Auth, Issuers, Jwt, KeysFrom, Token};
+use crate::access::principal::APPROVER;
 
 const KINDS: [&str; 3] = ["token", "jwt", "none"];
 /// Maximum clock skew, in seconds. Most clocks differ by less, and an expired token stays valid for this
@@ -114,6 +115,10 @@ fn issuers(entry: &Entry<'_>, section: &Section<'_>) -> Result<Issuers, Problem>
     let mut all: Vec<Sourced<Jwt>> = Vec::new();
     for (name, entry) in named.section("[http.auth.issuers]")?.entries() {
         words::name(&entry, name, "an issuer")?;
+        if name.eq_ignore_ascii_case(APPROVER) {
+            let what = format!("an issuer has the name \"{name}\", with which the names of approvers begin");
+            return Err(entry.problem(what, "give it another"));
+        }
         let read = jwt(&entry, &entry.section(&format!("[http.auth.issuers.{name}]"))?, Some(name))?;
         for other in &all {
             check_apart(&entry, name, &read, &other.value)?;

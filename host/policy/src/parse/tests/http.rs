@@ -93,6 +93,7 @@ fn several_issuers_have_names_that_no_subject_of_another_and_no_token_can_take()
             "have the same `jwks_url`, ",
         ),
         ("issuers.partner", "issuers.\"a:b\"", "\"a:b\" is not the name of an issuer"),
+        ("issuers.partner", "issuers.Approver", "\"Approver\", with which the names of approvers begin"),
         (
             "name_claim = \"name\"",
             "name_claim = \"\"",

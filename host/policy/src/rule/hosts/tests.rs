@@ -242,3 +242,26 @@ fn the_entry_for_a_host_has_its_name_and_an_unusual_port() {
         assert_eq!(HostRules::entry(name, port).as_deref(), expected, "{name}:{port}");
     }
 }
+
+#[test]
+fn a_rule_opens_some_of_the_hosts_that_it_covers_or_that_cover_it() {
+    let rule = |text: &str| HostRule::parse(text, Source::Line(3)).unwrap();
+    for (open, all, opens) in [
+        ("*.example.com", "*.example.com", true),
+        ("*.com", "*.example.com", true),
+        ("*.a.example.com", "*.example.com", true),
+        ("a.example.com", "*.example.com", true),
+        ("*.example.com:22", "*.example.com", true),
+        ("*.example.com", "a.example.com", true),
+        ("a.example.com:22", "a.example.com", true),
+        ("*.example.com", "*.example.com:443", true),
+        ("192.0.2.7:22", "192.0.2.7", true),
+        ("*.example.com", "*.example.com:22", false),
+        ("*.example.com:22", "a.example.com:443", false),
+        ("example.com", "*.example.com", false),
+        ("*.anexample.com", "*.example.com", false),
+        ("192.0.2.7", "192.0.2.8", false),
+    ] {
+        assert_eq!(rule(open).opens_some_of(&rule(all)), opens, "{open} {all}");
+    }
+}
