@@ -1,10 +1,13 @@
 //! Compares a new version of a plugin with the approved version.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use serde_json::Value;
 
 use crate::asks::{Ask, Limits};
+use crate::decisions::Pins;
+use crate::hashes::led_elsewhere;
 use crate::manifest::Manifest;
 
 /// A plugin's manifest and its tool definitions.
@@ -105,6 +108,30 @@ impl Difference {
             (false, true) => self.push(Kind::More, said),
             (true, false) => self.push(Kind::Less, said),
             _ => {}
+        }
+    }
+
+    /// Names where the folders of the new version lead: those that it asks for by a link, and those that led elsewhere
+    /// when the old version was approved.
+    pub fn targets(&mut self, old: &Pins, new: &Pins, home: Option<&Path>) {
+        let shown = |place: &Path| place.display().to_string().replace('\n', "\\n");
+        for (folder, place) in led_elsewhere(new, home) {
+            let end = format!(": {folder}");
+            let asks = |line: &&mut Line| {
+                line.kind == Kind::More && line.text.starts_with("files, ") && line.text.ends_with(&end)
+            };
+            for line in self.lines.iter_mut().filter(asks) {
+                line.text.push_str(&format!(", which leads to {}", shown(place)));
+            }
+        }
+        for (folder, place) in new {
+            if let Some(before) = old.get(folder).filter(|before| *before != place) {
+                let (before, now) = (shown(before), shown(place));
+                self.push(
+                    Kind::More,
+                    format!("files: {folder} led to {before} before, and leads to {now} now"),
+                );
+            }
         }
     }
 
@@ -254,6 +281,27 @@ mod tests {
         assert_eq!(lines(shell, &shell.replace("readonly", "open"))[0].0, Kind::More);
         let sampling = "[capabilities.sampling]\nwhy = \"x\"\ncalls = 2\ntokens = 100\n";
         assert_eq!(lines(sampling, &sampling.replace("100", "200"))[0].0, Kind::More);
+    }
+
+    #[test]
+    fn folders_are_compared_by_where_they_lead() {
+        let files = "[capabilities.files]\nwhy = \"x\"\nread = [\"~/notes\"]\n";
+        let (old, new) = (manifest(files), manifest(&format!("{files}write = [\"/srv/data\"]\n")));
+        let mut difference = Difference::between((&old, &[]), (&new, &[]));
+        let pins = |notes: &str| -> Pins {
+            [("~/notes", notes), ("/srv/data", "/home/u")]
+                .map(|(name, place)| (name.to_owned(), place.into()))
+                .into()
+        };
+        difference.targets(&pins("/home/u/notes"), &pins("/home"), Some(Path::new("/home/u")));
+        let lines: Vec<_> = difference.lines.into_iter().map(|line| (line.kind, line.text)).collect();
+        assert_eq!(
+            lines,
+            [
+                (Kind::More, "files, write: /srv/data, which leads to /home/u".to_owned()),
+                (Kind::More, "files: ~/notes led to /home/u/notes before, and leads to /home now".to_owned()),
+            ]
+        );
     }
 
     #[test]

@@ -148,7 +148,7 @@ impl Found {
     /// Notes an assignment, and reads the command in the value of some variables.
     pub(crate) fn assigns_value(&mut self, name: &str, word: &Word, depth: usize) {
         self.assigns(name);
-        self.hides(&word.text);
+        self.hides(&word.written());
         if is_command(name) {
             match word.text().and_then(|text| text.split_once('=')) {
                 Some((_, command)) => self.read(command, depth + 1),
@@ -160,7 +160,7 @@ impl Found {
     /// Notes that a builtin assigns to the name at the beginning of a word.
     fn assigns_to(&mut self, word: &Word) {
         self.has_arithmetic = true;
-        self.hides(&word.text);
+        self.hides(&word.written());
         let end = word.text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
         let (name, rest) = word.text.split_at(end.unwrap_or(word.text.len()));
         if rest.starts_with(ANY) {
@@ -259,8 +259,8 @@ impl Found {
 
     fn printf(&mut self, arguments: &[Word]) {
         let Some(first) = arguments.first() else { return };
-        if let Some(name) = first.text.strip_prefix("-v") {
-            let name = Word { text: name.to_owned(), ..first.clone() };
+        if let Some(name) = first.written().strip_prefix("-v") {
+            let name = Word::of(name);
             let named = if name.text.is_empty() { arguments.get(1) } else { Some(&name) };
             if let Some(word) = named {
                 self.assigns_to(word);

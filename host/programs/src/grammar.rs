@@ -233,7 +233,7 @@ impl Reader<'_, '_> {
                     if self.at == before {
                         break;
                     }
-                    self.found.hides(&value.text);
+                    self.found.hides(&value.written());
                 }
             }
         }
@@ -290,6 +290,9 @@ impl Reader<'_, '_> {
                 self.skip_lines()?;
             }
             let is_at_word = self.at != before;
+            if is_at_word {
+                word.text.push(' ');
+            }
             if is_at_word && self.peek() == Some('#') {
                 return Err("a comment in `[[ ]]`");
             }
@@ -297,6 +300,7 @@ impl Reader<'_, '_> {
                 let after = self.rest().chars().nth(2);
                 if after.is_none_or(is_metacharacter) {
                     self.at += 2;
+                    self.found.hides(&word.written());
                     return Ok(());
                 }
             }
@@ -309,20 +313,16 @@ impl Reader<'_, '_> {
                 }
                 '\\' => {
                     self.bump();
-                    self.bump();
+                    word.text.extend(self.bump());
                 }
                 '\'' => {
                     self.bump();
-                    let text = self.until('\'')?;
-                    self.found.hides(text);
+                    word.text.push_str(self.until('\'')?);
                 }
-                '"' => {
-                    self.piece('"', &mut word)?;
-                    self.found.hides(&word.text);
-                }
+                '"' => self.piece('"', &mut word)?,
                 '$' => self.expansion(&mut word, false)?,
                 '`' => self.backquoted(&mut word, false)?,
-                _ => _ = self.bump(),
+                _ => word.text.extend(self.bump()),
             }
         }
     }
@@ -369,7 +369,7 @@ impl Reader<'_, '_> {
         self.skip_blanks();
         let before = self.at;
         let word = self.word()?;
-        self.found.hides(&word.text);
+        self.found.hides(&word.written());
         if self.at == before { Err(NO_SHELL) } else { Ok(true) }
     }
 
@@ -408,7 +408,11 @@ impl Reader<'_, '_> {
                 return Err(NO_SHELL);
             }
             if word.splits && words.first().is_some_and(|first| !is_declaration(first)) {
-                word = Word { count: Count::Some, ..Word::any_number() };
+                word.spread(Count::Some);
+            }
+            // A redirection may follow whose descriptor is an element of an array.
+            if word.count != Count::One && self.rest().starts_with(['<', '>']) {
+                self.found.has_arithmetic |= word.written().starts_with('{');
             }
             match word.assigned().filter(|_| words.is_empty()) {
                 Some(name) => self.found.assigns_value(name, &word, self.depth),

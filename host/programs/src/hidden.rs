@@ -1,7 +1,7 @@
 //! Finds commands in quoted text: bash runs them if it evaluates the text later.
 
 use crate::Found;
-use crate::word::Word;
+use crate::word::{ANY, Word};
 
 /// Beginnings of commands in a text.
 const BEGINNINGS: [&str; 4] = ["$(", "`", "${ ", "${|"];
@@ -30,6 +30,7 @@ const NUMBERS: [&str; 18] = [
 
 /// Commands in quoted text, and the ways in which they become values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // a set of facts
 pub(crate) struct Hidden {
     /// `true` if a value has a command in its text.
     in_value: bool,
@@ -37,12 +38,19 @@ pub(crate) struct Hidden {
     in_argument: bool,
     /// `true` if the text defines functions.
     pub(crate) has_functions: bool,
+    /// `true` if the subscript of an array has a command, in any text.
+    in_subscript: bool,
 }
 
 impl Hidden {
     /// Returns `true` if the value of a variable may have a command in its text.
     pub(crate) fn may_be_a_value(&self) -> bool {
         self.in_value || self.has_functions && self.in_argument
+    }
+
+    /// Returns `true` if the subscript of an array, in any text, may have a command.
+    pub(crate) fn may_be_a_subscript(&self) -> bool {
+        self.in_subscript
     }
 }
 
@@ -55,22 +63,35 @@ impl Found {
     /// Notes words that bash may evaluate.
     pub(crate) fn hides_in(&mut self, words: &[Word]) {
         for word in words {
-            self.hides(&word.text);
+            self.hides(&word.written());
         }
     }
 
-    /// Notes the arguments of a command, which may be a function.
+    /// Notes the arguments of a command, which may be a function, or write them to where they are read as values.
     pub(crate) fn hides_as_argument(&mut self, words: &[Word]) {
-        self.hidden.in_argument |= words.iter().any(|word| has_command(&word.text));
+        for word in words {
+            let text = word.written();
+            self.hidden.in_argument |= has_command(&text);
+            self.has_subscripts(&text);
+            if text.contains('\\') {
+                self.has_subscripts(&unescaped(&text));
+            }
+        }
+    }
+
+    /// Notes a text with subscripts that may have commands.
+    pub(crate) fn has_subscripts(&mut self, text: &str) {
+        self.hidden.in_subscript |= has_command_in_subscript(text);
     }
 
     /// Notes the arguments of `printf`, which replaces escapes.
     pub(crate) fn hides_escaped(&mut self, words: &[Word]) {
         for word in words {
-            self.hides(&word.text);
-            self.hides(&unescaped(&word.text));
+            let text = word.written();
+            self.hides(&text);
+            self.hides(&unescaped(&text));
             // An octal number may have another zero in front.
-            self.hides(&unescaped(&word.text.replace("\\0", "\\")));
+            self.hides(&unescaped(&text.replace("\\0", "\\")));
         }
     }
 
@@ -81,7 +102,28 @@ impl Found {
 }
 
 fn has_command(text: &str) -> bool {
-    BEGINNINGS.iter().any(|begin| text.contains(begin))
+    let has = |text: &str| BEGINNINGS.iter().any(|begin| text.contains(begin));
+    // A part that is not known may be empty.
+    has(text) || text.contains(ANY) && has(&text.replace(ANY, ""))
+}
+
+/// Returns `true` if a text has the name of an array and a command in the subscript after it, with or without quotes.
+fn has_command_in_subscript(text: &str) -> bool {
+    let (mut open, mut is_after_name) = (0_usize, false);
+    let mut chars = text.chars().filter(|c| *c != '\\' && *c != ANY).peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '[' if open > 0 || is_after_name => open += 1,
+            ']' => open = open.saturating_sub(1),
+            // No arithmetic has it.
+            ';' => open = 0,
+            '`' if open > 0 => return true,
+            '$' if open > 0 && chars.peek() == Some(&'(') => return true,
+            _ => {}
+        }
+        is_after_name = c.is_ascii_alphanumeric() || c == '_';
+    }
+    false
 }
 
 /// Returns the text of `$'…'`, as far as its escapes write characters of ASCII.

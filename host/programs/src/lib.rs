@@ -66,7 +66,9 @@ impl Found {
         let mut found = Self::default();
         found.read(text, 0);
         // Bash runs the commands in subscripts when it evaluates the value of a variable.
-        if found.has_arithmetic && ["[$(", "[`", "[\\$(", "[\\`"].iter().any(|begin| text.contains(begin)) {
+        found.has_subscripts(text);
+        let begins = ["[$(", "[`", "[\\$(", "[\\`"].iter().any(|begin| text.contains(begin));
+        if found.has_arithmetic && (begins || found.hidden.may_be_a_subscript()) {
             found.doubt("a command in a subscript");
         }
         if found.has_arithmetic && found.hidden.may_be_a_value() {

@@ -166,6 +166,7 @@ impl<'t, 'f> Reader<'t, 'f> {
             // Several words, or names of files.
             '{' | '[' if self.is_expanded(c) => {
                 self.bump();
+                word.loses(c.encode_utf8(&mut [0; 4]));
                 word.widen(Count::Some);
             }
             '*' | '?' => {
@@ -263,7 +264,7 @@ impl<'t, 'f> Reader<'t, 'f> {
             Some('[') => return Err("an old form of arithmetic"),
             Some('\'') if !is_quoted => {
                 self.bump();
-                self.ansi_quoted()?;
+                self.ansi_quoted(word)?;
                 word.text.push(ANY);
                 return Ok(());
             }
@@ -334,36 +335,35 @@ impl<'t, 'f> Reader<'t, 'f> {
             match self.peek().ok_or(INCOMPLETE)? {
                 '}' => {
                     self.bump();
+                    self.found.hides(&word.written());
                     return Ok(());
                 }
                 '\\' => {
                     self.bump();
-                    self.bump();
+                    word.text.extend(self.bump());
                 }
                 // Their meaning depends on the operator.
                 '\'' if is_quoted => return Err("single quotes in `\"${ }\"`"),
                 '\'' => {
                     self.bump();
-                    let text = self.until('\'')?;
-                    self.found.hides(text);
+                    word.text.push_str(self.until('\'')?);
                 }
                 '"' => {
                     self.bump();
                     self.double_quoted(&mut word)?;
-                    self.found.hides(&word.text);
                 }
                 '$' => self.deeper(|reader| reader.expansion(&mut word, is_quoted))?,
                 '`' => self.backquoted(&mut word, is_quoted)?,
                 '<' | '>' if self.rest().get(1..).is_some_and(|rest| rest.starts_with('(')) => {
                     return Err("a process substitution in `${ }`");
                 }
-                _ => _ = self.bump(),
+                _ => word.text.extend(self.bump()),
             }
         }
     }
 
     /// Skips text in `$'…'`, after the first quote.
-    fn ansi_quoted(&mut self) -> Parsed<()> {
+    fn ansi_quoted(&mut self, word: &mut Word) -> Parsed<()> {
         let begin = self.at;
         loop {
             match self.bump().ok_or(INCOMPLETE)? {
@@ -373,7 +373,9 @@ impl<'t, 'f> Reader<'t, 'f> {
             }
         }
         let text = self.text.get(begin..self.at - 1).unwrap_or_default();
-        self.found.hides(&unescaped(text));
+        let text = unescaped(text);
+        self.found.hides(&text);
+        word.loses(&text);
         Ok(())
     }
 
@@ -419,9 +421,10 @@ impl<'t, 'f> Reader<'t, 'f> {
         self.bump();
         if self.rest().starts_with('=') || self.rest().starts_with("+=") {
             self.found.has_arithmetic = true;
-            self.found.hides(&inside.text);
+            self.found.hides(&inside.written());
             word.text.push_str("[]");
         } else {
+            word.loses(&format!("[{}]", inside.written()));
             word.widen(Count::Some);
         }
         Ok(())
@@ -449,7 +452,8 @@ impl<'t, 'f> Reader<'t, 'f> {
             self.found.has_arithmetic |= has_subscript;
             // A subscript makes the word unknown.
             let read = self.text.get(before..self.at).filter(|_| has_subscript && self.has_quotes(before));
-            self.found.hides(read.unwrap_or(&value.text));
+            self.found.hides(read.unwrap_or_default());
+            self.found.hides(&value.written());
         }
     }
 
@@ -502,22 +506,23 @@ impl<'t, 'f> Reader<'t, 'f> {
             match self.peek() {
                 Some('\\') => {
                     self.bump();
-                    self.bump();
+                    word.text.extend(self.bump());
                 }
                 Some('$') => self.deeper(|reader| reader.expansion(&mut word, true))?,
                 Some('`') => self.backquoted(&mut word, true)?,
                 Some('\'') if has_quotes => {
                     self.bump();
-                    let text = self.until('\'')?;
-                    self.found.hides(text);
+                    word.text.push_str(self.until('\'')?);
                 }
                 Some('"') if has_quotes => {
                     self.bump();
                     self.deeper(|reader| reader.double_quoted(&mut word))?;
-                    self.found.hides(&word.text);
                 }
-                _ => _ = self.bump(),
+                _ => word.text.extend(self.bump()),
             }
+        }
+        if has_quotes {
+            self.found.hides(&word.written());
         }
         if self.at == end { Ok(()) } else { Err(NO_SHELL) }
     }
@@ -547,6 +552,7 @@ impl<'t, 'f> Reader<'t, 'f> {
             body.push_str(&line);
             body.push('\n');
         }
+        self.found.has_subscripts(&body);
         if heredoc.is_quoted {
             return Ok(());
         }

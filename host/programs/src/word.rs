@@ -29,6 +29,10 @@ pub struct Word {
     pub(crate) plain: Option<usize>,
     /// `true` for an assignment that becomes several words where assignments have no meaning.
     pub(crate) splits: bool,
+    /// What the text has lost, without quotes: bash may evaluate it.
+    lost: String,
+    /// Length of the beginning of the text that is also in `lost`.
+    noted: usize,
 }
 
 impl Word {
@@ -39,7 +43,7 @@ impl Word {
 
     /// Returns any number of words.
     pub(crate) fn any_number() -> Self {
-        Self { text: ANY.to_string(), count: Count::Any, plain: Some(0), splits: false }
+        Self { text: ANY.to_string(), count: Count::Any, plain: Some(0), ..Self::default() }
     }
 
     /// Returns the text, if all of it is known.
@@ -69,8 +73,29 @@ impl Word {
             self.text.push(ANY);
             self.splits = true;
         } else {
-            *self = Self { count, ..Self::any_number() };
+            self.spread(count);
         }
+    }
+
+    /// Makes the word unknown as a whole. Its text so far is kept for [`Self::written`].
+    pub(crate) fn spread(&mut self, count: Count) {
+        self.loses("");
+        *self = Self { count, lost: std::mem::take(&mut self.lost), ..Self::any_number() };
+    }
+
+    /// Keeps a part that the text does not have.
+    pub(crate) fn loses(&mut self, part: &str) {
+        self.lost.push_str(self.text.get(self.noted..).unwrap_or_default());
+        self.lost.push_str(part);
+        self.noted = self.text.len();
+    }
+
+    /// Returns all that the word has in its text, without quotes, even if it is unknown as a whole.
+    pub(crate) fn written(&self) -> Cow<'_, str> {
+        if self.lost.is_empty() {
+            return Cow::Borrowed(&self.text);
+        }
+        Cow::Owned(format!("{}{}", self.lost, self.text.get(self.noted..).unwrap_or_default()))
     }
 
     /// Marks the end of the plain beginning.

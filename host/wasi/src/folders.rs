@@ -2,19 +2,22 @@
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
 use scorpiox_fs::Folder;
+use scorpiox_git::SIGNS;
 use scorpiox_policy::{FileDenial, Places};
 use wasmtime_wasi::WasiCtxBuilder;
 use wasmtime_wasi::filesystem::{Dir as OpenDir, FsPerms, OpenMode};
 
 use super::WasiSource;
+use super::current::Current;
 use super::language::is_own_path;
+use super::place::Place;
 use super::sink::Sink;
 use super::way::Way;
 use scorpiox_capabilities::approved::FolderPath;
@@ -59,8 +62,8 @@ pub(super) struct Guard {
     stderr: Option<Sink>,
     /// `true` if the path of the last operation is one that the runtime of a language reads on its own.
     is_languages: AtomicBool,
-    /// Write-protected paths in the folders, determined before the first change of a call.
-    unwritable: OnceLock<Unwritable>,
+    /// Write-protected paths in the folders.
+    current: Current,
 }
 
 /// Opens the granted folders that exist.
@@ -187,7 +190,7 @@ impl Guard {
     pub(super) fn renew(&mut self, source: &WasiSource) {
         self.uses = source.uses.clone();
         self.is_planning = source.read_only;
-        self.unwritable = OnceLock::new();
+        self.current.forget();
     }
 
     /// Returns the guest's preopens with their names. WASI's C library treats `.` and `/` as equal and uses
@@ -313,12 +316,16 @@ impl Guard {
         names.join(", ")
     }
 
-    /// Returns `true` if access to a path is allowed. `path` must be absolute and without links; `asked` is
-    /// the plugin's own name for it. The result and the audit have a refusal.
-    pub(super) fn allows(&self, path: &Path, asked: &Path, write: bool) -> bool {
-        match self.check(path, write) {
+    /// Returns `true` if access to a place is allowed. `asked` is the plugin's own name for it. The result and the
+    /// audit have a refusal.
+    pub(super) fn allows(&self, place: &Place, asked: &Path, write: bool) -> bool {
+        let path = &place.real;
+        match self.check(path, write.then_some(&place.folder), write) {
             Ok(root) => {
                 self.allowed(&root, write);
+                if write {
+                    self.current.writes(path);
+                }
                 true
             }
             Err(denial) => {
@@ -328,17 +335,17 @@ impl Guard {
         }
     }
 
-    /// Reports whether the metadata of a path may be read, with the arguments of [`allows`](Self::allows). A denied
+    /// Reports whether the metadata of a path may be read, with the resolved path. A denied
     /// name in a folder that may be read is no refusal: a listing of that folder shows the name, too.
     pub(super) fn describes(&self, path: &Path, asked: &Path) -> Described {
-        let denial = match self.check(path, false) {
+        let denial = match self.check(path, None, false) {
             Ok(root) => {
                 self.allowed(&root, false);
                 return Described::Open;
             }
             Err(denial) => denial,
         };
-        let around = path.parent().and_then(|folder| self.check(folder, false).ok());
+        let around = path.parent().and_then(|folder| self.check(folder, None, false).ok());
         let index = around.and_then(|root| self.roots.iter().position(|(known, _)| *known == root));
         let listed =
             index.and_then(|index| Some((index, path.strip_prefix(&self.roots.get(index)?.0).ok()?)));
@@ -408,29 +415,58 @@ impl Guard {
             .unwrap_or_else(|| BUILT_IN.to_owned())
     }
 
-    fn check(&self, path: &Path, write: bool) -> Result<PathBuf, FileDenial> {
+    /// Checks access to a path. `folder` is the folder of a path that is changed.
+    fn check(&self, path: &Path, folder: Option<&Dir>, write: bool) -> Result<PathBuf, FileDenial> {
         let (shell, places) = self
             .rules
             .as_ref()
             .ok_or_else(|| FileDenial::new(path, "in no folder: none was granted".to_owned()))?;
         let root = decide(shell.operator(), places, &self.roots, path, write)?;
         if write {
-            self.unwritable.get_or_init(|| Unwritable::look(shell, &self.roots)).check(path)?;
+            self.current.check(path, folder, || Unwritable::look(shell, &self.roots))?;
         }
         Ok(root)
+    }
+
+    /// Describes files that the plugin wrote, and that were protected since then: another program made a repository
+    /// around them, or a configuration that names them.
+    pub(super) fn obeyed_since(&self) -> Vec<String> {
+        let Some((shell, _)) = &self.rules else { return Vec::new() };
+        let (found, is_cut) = self.current.protected_since(|| Unwritable::look(shell, &self.roots));
+        let mut notes: Vec<_> = found.iter().take(MAX_NAMED).map(|(path, _)| {
+            format!(
+                "[changed: {path:?}: the plugin wrote it before it became a file that other programs obey, such as a hook or \
+                 a configuration of git; the person should look at it before using git there.]"
+            )
+        }).collect();
+        for (path, why) in &found {
+            let folder = path.parent().unwrap_or(path);
+            self.uses.reported("files", format_args!("write {}", folder.display()), "refused", why, BUILT_IN);
+        }
+        let more = found.len().saturating_sub(MAX_NAMED);
+        notes.extend((more > 0).then(|| format!("[changed: {more} more such files.]")));
+        notes.extend(is_cut.then(|| "[The plugin wrote more files than are looked at again.]".to_owned()));
+        notes
     }
 
     /// Reports whether everything below a folder may be moved to a path where other rules apply.
     pub(super) fn allows_all_below(&self, folder: &Path, to: &Path) -> bool {
         let mut left = MAX_MOVED;
+        let mut is_current = false;
         let mut open = vec![(folder.to_owned(), to.to_owned())];
         while let Some((folder, to)) = open.pop() {
             let Ok(entries) = std::fs::read_dir(&folder) else { return false };
             for entry in entries {
                 let Ok(entry) = entry else { return false };
                 let (path, to) = (entry.path(), to.join(entry.file_name()));
+                if !is_current && SIGNS.iter().any(|sign| entry.file_name().eq_ignore_ascii_case(sign)) {
+                    // It may be a repository that was not there at the last look.
+                    self.current.forget();
+                    is_current = true;
+                }
                 left -= 1;
-                if left == 0 || self.check(&path, true).is_err() || self.check(&to, true).is_err() {
+                let is_closed = |path: &Path| self.check(path, None, true).is_err();
+                if left == 0 || is_closed(&path) || is_closed(&to) {
                     return false;
                 }
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {

@@ -106,7 +106,7 @@ impl<'a> Guarded<'a> {
             return Err(ErrorCode::NotPermitted.into());
         }
         let place = self.find(dir, asked, follow, write)?;
-        let is_allowed = self.guard.allows(&place.real, &asked.named, write);
+        let is_allowed = self.guard.allows(&place, &asked.named, write);
         if is_allowed { Ok(place) } else { Err(ErrorCode::NotPermitted.into()) }
     }
 

@@ -11,6 +11,7 @@
 
 mod closed;
 mod config;
+mod current;
 mod exit;
 mod files;
 mod folders;
@@ -181,13 +182,13 @@ impl WasiState {
     }
 
     /// Returns remarks for the reader of a result or an error with the text `said`: granted variables that are not set,
-    /// and for an error the reason of a request that failed, for which WASI has nothing but a code.
+    /// files that it wrote and that others obey since then, and for an error the reason of a request that failed, for which WASI has nothing but a code.
     pub fn remarks(&self, said: &str, is_error: bool) -> Vec<String> {
         let uses = &self.source.uses;
         let failed = uses.last_failure().filter(|_| is_error && !uses.was_denied());
         let why = failed.as_deref().and_then(|failed| failed.strip_prefix(REQUEST_FAILED));
         let request = why.filter(|why| !said.contains(why)).map(|why| format!("[A request failed: {why}.]"));
-        self.unreached.unset(said).into_iter().chain(request).collect()
+        self.unreached.unset(said).into_iter().chain(request).chain(self.guard.obeyed_since()).collect()
     }
 
     /// Returns the end of the printed output, for an error.

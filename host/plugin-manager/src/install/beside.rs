@@ -70,6 +70,7 @@ impl Beside {
         let offers = offers.transpose()?.unwrap_or_default();
         difference.add_offers(&offers.by_name(), &look.described.offers.by_name());
         difference.plain_names(approval.plain_names, look.plain_names);
+        difference.targets(&approval.folders, &look.folders, look.home.as_deref());
         let is_whole = installed.is_some();
         let version = approval.origin.as_ref().map(|origin| origin.version.clone());
         let version = version.or_else(|| installed.map(|installed| installed.manifest.version));

@@ -1,7 +1,8 @@
 //! Describes a plugin to the user who decides about it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow};
@@ -213,7 +214,7 @@ impl Look {
         // The capabilities stand last, directly above the question.
         text.push('\n');
         text.push_str(&self.asks());
-        text.push_str(&sum(&manifest.capabilities));
+        text.push_str(&sum(&manifest.capabilities, &self.folders, self.home.as_deref()));
         text
     }
 
@@ -357,7 +358,7 @@ fn heading(manifest: &Manifest) -> String {
 const MAX_NAMES: usize = 3;
 
 /// Summarizes all capabilities in a few rows. Each name is shown on a single line.
-fn sum(asks: &Asks) -> String {
+fn sum(asks: &Asks, pins: &Pins, home: Option<&Path>) -> String {
     let counted = |count: usize, one: &str, many: &str| match count {
         1 => one.to_owned(),
         count => format!("{count} {many}"),
@@ -373,7 +374,7 @@ fn sum(asks: &Asks) -> String {
         let project =
             if folders.iter().any(|folder| folder == WORKSPACE) { ", your project among them" } else { "" };
         let count = (!folders.is_empty()).then(|| counted(folders.len(), "1 folder", "folders"));
-        let names = named(widest_first(folders));
+        let names = named(widest_first(folders, pins, home));
         rights.extend(count.map(|count| format!("{what} {count}{project}{names}")));
     }
     rights.extend(web.as_ref().map(|web| {
@@ -428,17 +429,32 @@ fn named(names: impl Iterator<Item = String>) -> String {
     format!(": {}{more}", shown.join(", "))
 }
 
-/// Lists directories other than the workspace, with the broadest first.
-fn widest_first(folders: &[String]) -> impl Iterator<Item = String> {
-    let mut others: Vec<&str> =
-        folders.iter().map(String::as_str).filter(|folder| *folder != WORKSPACE).collect();
-    others.sort_by_key(|folder| folder.split('/').filter(|part| !part.is_empty()).count());
-    let words = |folder: &str| match folder {
-        "~/" | "~" => "your whole home folder".to_owned(),
-        "/" => "the whole machine".to_owned(),
-        other => other.to_owned(),
+/// Lists directories other than the workspace, with the broadest first. Those that are links are named by their targets.
+fn widest_first(folders: &[String], pins: &Pins, home: Option<&Path>) -> impl Iterator<Item = String> {
+    let homes: Vec<_> = home
+        .into_iter()
+        .flat_map(|home| [Some(home.to_owned()), home.canonicalize().ok()])
+        .flatten()
+        .collect();
+    let led: BTreeMap<_, _> = led_elsewhere(pins, home).collect();
+    let words = |folder: &str| {
+        let Some(place) = pins.get(folder) else { return (0, folder.to_owned()) };
+        let shown = led.get(folder).map_or_else(|| folder.to_owned(), |place| place.display().to_string());
+        let said = if homes.contains(place) {
+            "your whole home folder".to_owned()
+        } else if place.parent().is_none() {
+            "the whole machine".to_owned()
+        } else if homes.iter().any(|home| home.starts_with(place)) {
+            format!("{shown} with your whole home folder")
+        } else {
+            shown
+        };
+        (place.components().count(), said)
     };
-    others.into_iter().map(words).collect::<Vec<_>>().into_iter()
+    let others = folders.iter().map(String::as_str).filter(|folder| *folder != WORKSPACE);
+    let mut others: Vec<_> = others.map(words).collect();
+    others.sort_by_key(|(depth, _)| *depth);
+    others.into_iter().map(|(_, said)| said)
 }
 
 /// Describes the hints of a tool. Some clients rely on them to skip the confirmation of each call.
@@ -515,6 +531,26 @@ mod tests {
                 "SCORPIOX_A is not set in this environment. A server that a client starts has the client's environment.",
             ]
         );
+    }
+
+    #[test]
+    fn links_are_summed_up_as_what_they_lead_to() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = folder.path().canonicalize().expect("a path").join("above/home");
+        let above = home.parent().expect("a folder");
+        let asks =
+            "[files]\nread = [\"/srv/a/b/up\", \"~/notes\"]\nwrite = [\"/srv/a/b/c/data\"]\nwhy = \"x\"";
+        let asks: Asks = toml::from_str(asks).expect("capabilities");
+        let pins: Pins = [
+            ("/srv/a/b/c/data".to_owned(), home.clone()),
+            ("/srv/a/b/up".to_owned(), above.to_owned()),
+            ("~/notes".to_owned(), home.join("notes")),
+        ]
+        .into();
+        let text = sum(&asks, &pins, Some(&home)).replace("\n    ", " ");
+        assert!(text.contains("change files in 1 folder: your whole home folder"), "{text}");
+        let names: Vec<_> = widest_first(&asks.files.expect("files").read, &pins, Some(&home)).collect();
+        assert_eq!(names, [format!("{} with your whole home folder", above.display()), "~/notes".to_owned()]);
     }
 
     #[test]

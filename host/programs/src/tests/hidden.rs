@@ -240,6 +240,85 @@ fn values_that_nothing_evaluates_are_data() {
 }
 
 #[test]
+fn commands_in_words_that_are_patterns_or_lists_are_found() {
+    may_push(&[
+        r"let x=a[\$\(git\ push\)]",
+        r"let a[\$\(git\ push\)]",
+        r"printf -va[\$\(git\ push\)] x",
+        r"printf -v a[\$\(git\ push\)] x",
+        r"test -v a[\$\(git\ push\)]",
+        r"[ -v a[\$\(git\ push\)] ]",
+        r"[[ -v a[\$\(git\ push\)] ]]",
+        r"unset a[\$\(git\ push\)]",
+        r"read a[\$\(git\ push\)] <<< x",
+        r"declare a[\$\(git\ push\)]=1",
+        r"export a[\$\(git\ push\)]=1",
+        r"x=a[\$\(git\ push\)]; echo $((x))",
+        r"x=a[\$\(git\ push\)]; let x",
+        r"x=a[\`git\ push\`]; echo $((x))",
+        r"x=a[\$\(git\ push\)]; [[ x -eq 1 ]]",
+        r"for x in a[\$\(git\ push\)]; do echo $((x)); done",
+        r"set -- a[\$\(git\ push\)]; echo $(($1))",
+        r"f() { echo $(($1)); }; f a[\$\(git\ push\)]",
+        r"f() { echo $(($1)); }; f a{[,}\$\(git\ push\)]",
+        r"wait -n -p a[\$\(git\ push\)]",
+        r"RANDOM=a[\$\(git\ push\)]",
+        r"declare -i y=a[\$\(git\ push\)]",
+        r"y=(a[\$\(git\ push\)]); echo $((y))",
+        r"[[ a[\$\(git\ push\)] -eq 1 ]]",
+        r"echo ${x:=a[\$\(git\ push\)]}; echo $((x))",
+        r"echo $((a[\$\(git push\)]))",
+        r"read x <<< a[\$\(git\ push\)]; echo $((x))",
+        r"read x <<< a[\$\(git\ push\)]b; echo $((x))",
+        r"printf -v x %s a[\$\(git\ push\)]; echo $((x))",
+        r"printf -v x %s a[\$\(git\ push\)] ; let x",
+        r": a[\$\(git\ push\)]; echo $((_))",
+        r": a[0+\$\(git\ push\)]; echo $((_))",
+        r": 'a[$(git push)]'; echo $((_))",
+        r": 'a[0+$(git push)]'; let _",
+        r"echo 'a[0+$(git push)]' > z; read x < z; echo $((x))",
+        r"echo a[0+\$\(git\ push\)] > z; read x < z; echo $((x))",
+        r"echo 'a[0+\x24(git push)]' > z; read x < z; echo $((x))",
+        r"x=$(echo 'a[$(git push)]'); echo $((x))",
+        r"x=$(printf %s a[\$\(git\ push\)]); echo $((x))",
+        "x=$(cat <<'X'\na[0+$(git push)]\nX\n); echo $((x))",
+        "read x <<'X'\na[0+$(git push)]\nX\necho $((x))",
+        "read x <<X\na[\\$(git push)]\nX\necho $((x))",
+        "read x <<X\na[\\$\\\n(git push)]\nX\necho $((x))",
+        "mapfile -t x <<'X'\na[$(git push)]\nX\necho $((x))",
+        r"x=$'a[$'\(git\ push\)]; echo $((x))",
+        r"x=a[\$$'(git push)]'; echo $((x))",
+        r"x=a[\$$y\(git\ push\)]; echo $((x))",
+        r"set -- a[\$\(git\ push\)]$y; echo $(($1))",
+        r"set -- a[\$\(git\ push\)]`ls`; echo $(($1))",
+        r"set -- {a[\$\(git\ push\)],b}; echo $(($1))",
+        r"exec {a[\$\(git\ push\)]}>/dev/null",
+        r"{a[\$\(git\ push\)]}>/dev/null ls",
+    ]);
+}
+
+#[test]
+fn patterns_and_lists_without_commands_are_data() {
+    for text in [
+        "ls [a-z]*; ((i++))",
+        "[ -f x ] && ((i++))",
+        "[ \"$x\" = \"$(date)\" ]; ((i++))",
+        "[[ $x == [a-z]* && -n $(date) ]] || ls {a,b}[0-9].txt",
+        "[[ $x =~ ^(a|b)$ && ( -f y ) ]] && ls",
+        "arr[0]=1; arr[i+1]+=2; echo ${arr[0]} $((arr[1] + 1))",
+        "for f in src/[a-c]*.{rs,toml}; do ((n++)); done; cp a{,.bak}",
+        "cp x{1..3} y/; [[ -d y ]] && grep -n 'a[^b]*' x | sed 's/[a-z]*$//' > $(mktemp)",
+        "grep 'v[0-9]*' x; y=$(date); ((n++))",
+        "if [[ -f x ]]; then cat > x <<EOF\nnow=\\$(date)\nEOF\nfi",
+        "awk '{ a[$1] = $(NF) } END { print a[1] }' x; ((n++))",
+        "echo ${x:-none} ${y#*[a-z]}; ((n++))",
+        "((n++)); echo {a,b}>x",
+    ] {
+        assert_eq!((judged("git push *", text), found(text).1), (Match::No, None), "{text}");
+    }
+}
+
+#[test]
 fn values_of_variables_that_name_commands_are_read() {
     may_push(&[
         "LESSOPEN='|git push' less x",

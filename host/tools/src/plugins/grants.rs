@@ -58,6 +58,12 @@ pub fn pins(asks: &Asks, home: Option<&Path>) -> Result<Pins, Ungrantable> {
             }
         };
         let place = resolve(&path, &Writable::default()).map_err(|error| refused(error.to_string()))?;
+        if !has_files(&place) {
+            return Err(refused(format!(
+                "{folder} leads to {}; name a folder of files: \"workspace\", \"~/notes\", \"/srv/data\"",
+                place.display()
+            )));
+        }
         match place.to_str() {
             Some(_) => Ok((folder.to_owned(), place)),
             None => Err(refused(format!(
@@ -99,12 +105,20 @@ pub fn grants(asks: &Asks, pins: &Pins) -> Result<(Vec<Capability>, Approved), U
     Ok((capabilities, approved))
 }
 
+/// Returns `false` for the root of all folders, and for those of the kernel.
+fn has_files(place: &Path) -> bool {
+    place.parent().is_some() && !["/proc", "/sys", "/dev"].iter().any(|kernels| place.starts_with(kernels))
+}
+
 /// Returns the granted folders. Folders without a resolved path are omitted.
 fn folders(asks: &Asks, pins: &Pins) -> Vec<Folder> {
     let Some(files) = &asks.files else { return Vec::new() };
     let folder = |text: &String, write| {
-        let path =
-            if text == WORKSPACE { FolderPath::Workspace } else { FolderPath::At(pins.get(text)?.clone()) };
+        let path = if text == WORKSPACE {
+            FolderPath::Workspace
+        } else {
+            FolderPath::At(pins.get(text).filter(|place| has_files(place))?.clone())
+        };
         Some(Folder { path, write })
     };
     let read = files.read.iter().filter(|path| !files.write.contains(path));
@@ -133,5 +147,35 @@ pub fn limits(asked: &Asked) -> Limits {
         memory_bytes: asked.memory_mib as usize * MIB,
         output_bytes: asked.output_kib as usize * 1024,
         store_bytes: u64::from(asked.store_mib) * MIB as u64,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_link_opens_no_folder_that_cannot_be_named() {
+        let held = tempfile::tempdir().expect("a folder");
+        let folder = held.path().canonicalize().expect("a path");
+        for (name, target) in
+            [("root", "/"), ("proc", "/proc/self"), ("dev", "/dev"), ("sys", "/sys"), ("a", "/usr")]
+        {
+            symlink(target, folder.join(name)).expect("a link");
+            let path = folder.join(name).display().to_string();
+            let asks: Asks =
+                serde_json::from_value(serde_json::json!({ "files": { "read": [path], "why": "x" } }))
+                    .expect("capabilities");
+            let pinned = pins(&asks, None).map_err(|error| error.to_string());
+            assert_eq!(pinned.is_ok(), name == "a", "{pinned:?}");
+            if let Err(error) = pinned {
+                assert!(error.contains("name a folder of files"), "{error}");
+            }
+            let old = Pins::from([(path, target.into())]);
+            let (_, approved) = grants(&asks, &old).expect("grants");
+            assert_eq!(approved.folders.len(), usize::from(name == "a"), "an approval of an older version");
+        }
     }
 }
