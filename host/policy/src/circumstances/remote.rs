@@ -125,7 +125,7 @@ fn form(address: &str, text: Text) -> Result<String, Unclear> {
     match address.find([':', '/']) {
         Some(at) if address[at..].starts_with(':') && !is_drive(address) => {
             let (authority, inside) = divided(address, ':').ok_or(NO_HOST)?;
-            joined(&host(authority, text, Reached::BySsh)?, inside)
+            Ok(joined(&host(authority, text, Reached::BySsh)?, inside))
         }
         _ if address.starts_with('/') => Ok(format!("/{}", path(address))),
         // A relative path.
@@ -151,12 +151,12 @@ fn of_url(scheme: &str, rest: &str, text: Text) -> Result<String, Unclear> {
         if ["ssh", "git+ssh", "ssh+git"].into_iter().any(is) { Reached::BySsh } else { Reached::Directly };
     if text == Text::Pattern || !in_parts {
         let (authority, inside) = divided(&rest, '/').unwrap_or((&rest, ""));
-        return joined(&host(authority, text, reached)?, inside);
+        return Ok(joined(&host(authority, text, reached)?, inside));
     }
     // Libcurl ignores more slashes than two.
     let rest = rest.trim_start_matches('/').split(['?', '#']).next().unwrap_or_default();
     let (authority, inside) = rest.split_once('/').unwrap_or((rest, ""));
-    joined(&host(&decoded(without_user(authority)), text, reached)?, &decoded(inside))
+    Ok(joined(&host(&decoded(without_user(authority)), text, reached)?, &decoded(inside)))
 }
 
 /// Returns `true` if an address begins with a drive of Windows, which git takes for a path there.
@@ -246,9 +246,9 @@ fn with_ascii_host(pattern: &str) -> Cow<'_, str> {
     }
 }
 
-fn joined(host: &str, inside: &str) -> Result<String, Unclear> {
+fn joined(host: &str, inside: &str) -> String {
     let inside = path(inside);
-    Ok(if inside.is_empty() { host.to_owned() } else { format!("{host}/{inside}") })
+    if inside.is_empty() { host.to_owned() } else { format!("{host}/{inside}") }
 }
 
 /// Returns a path without empty parts, `.`, `..`, and the usual ending.
