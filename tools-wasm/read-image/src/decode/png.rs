@@ -14,6 +14,10 @@ use crate::room::{Room, check_edges};
 
 /// Maximum allocation of the decoder for chunks, in bytes, in addition to rows and decompression.
 const CHUNK_BYTES: usize = 16 * 1024 * 1024;
+/// Chunks that are compressed besides the pixels, and the maximum of their bytes in a file that a client receives as it
+/// is: a client that expands them needs up to a thousand times as much. Color profiles of screens take less.
+const PACKED: [&[u8; 4]; 3] = [b"iCCP", b"zTXt", b"iTXt"];
+const PACKED_BYTES: u64 = 8 * 1024;
 
 type Rows<'a> = Reader<Cursor<&'a [u8]>>;
 
@@ -37,7 +41,10 @@ pub(crate) fn decode(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
     }
     // Reads to the end of the file, to detect truncation and to find trailing EXIF data.
     reader.finish().map_err(|error| damaged(&error))?;
-    let (orientation, notes) = (orientation(reader.info().exif_metadata.as_deref()), animation(&reader));
+    let (orientation, mut notes) = (orientation(reader.info().exif_metadata.as_deref()), animation(&reader));
+    if packed_bytes(bytes) > PACKED_BYTES {
+        notes.push("A large color profile or text in the file was left out.".to_owned());
+    }
     let plain = notes.is_empty();
     Ok(Picture { format: Format::Png, size, orientation, pixels: reducer.finish(), plain, notes })
 }
@@ -65,6 +72,24 @@ fn layout(reader: &Rows<'_>) -> Layout {
         // Palettes are expanded.
         ColorType::Rgb | ColorType::Indexed => Layout::Rgb,
     }
+}
+
+/// Returns the length of all compressed chunks besides the pixels. The decoder has read the file to its end.
+fn packed_bytes(bytes: &[u8]) -> u64 {
+    const SIGNATURE_BYTES: usize = 8;
+    const CHECKSUM_BYTES: usize = 4;
+    let mut rest = bytes.get(SIGNATURE_BYTES..).unwrap_or_default();
+    let mut sum = 0;
+    while let Some((length, after)) = rest.split_first_chunk::<4>() {
+        let length = u32::from_be_bytes(*length);
+        let Some((kind, after)) = after.split_first_chunk::<4>() else { break };
+        if PACKED.contains(&kind) {
+            sum += u64::from(length);
+        }
+        let end = usize::try_from(length).unwrap_or(usize::MAX).saturating_add(CHECKSUM_BYTES);
+        rest = after.get(end..).unwrap_or_default();
+    }
+    sum
 }
 
 /// Returns a note if the file is an animation.

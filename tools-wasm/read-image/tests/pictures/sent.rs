@@ -1,7 +1,7 @@
 //! Sent images: the file itself if it fits, else a smaller image of the right kind.
 
 use crate::common::{
-    OneFile, SENT_EDGE, TAKEN, call, data, encoded, exif, noise, ok, photo, sent, with_png_exif,
+    OneFile, SENT_EDGE, TAKEN, call, chunk, data, encoded, exif, noise, ok, photo, sent, with_png_exif,
 };
 use image::codecs::gif::GifEncoder;
 use image::codecs::jpeg::JpegEncoder;
@@ -51,6 +51,24 @@ fn small_files_are_sent_untouched() {
             (&"/some/file".into(), &300.into(), &200.into())
         );
         assert_eq!((&data["bytes"], &data["notes"]), (&bytes.len().into(), &serde_json::json!([])));
+    }
+}
+
+#[test]
+fn a_client_expands_no_large_chunk() {
+    let bytes = encoded(&DynamicImage::from(photo(300, 200)), ImageFormat::Png);
+    let (head, rest) = bytes.split_at(8 + 25);
+    for kind in [*b"iCCP", *b"zTXt", *b"iTXt"] {
+        let with = |length: usize| [head, &chunk(kind, &vec![0; length]), rest].concat();
+        let small = with(4000);
+        assert!(ok(small.clone()).images[0].data == small, "a profile of a screen");
+        let output = ok(with(20_000));
+        assert!(output.images[0].data.len() < bytes.len() + 20_000);
+        assert!(
+            output.text.contains("A large color profile or text in the file was left out."),
+            "{}",
+            output.text
+        );
     }
 }
 
