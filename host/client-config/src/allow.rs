@@ -190,7 +190,7 @@ fn codex(text: &str) -> Result<String, Refusal> {
     let mut whole = text.to_owned();
     for tool in HARMLESS.iter().filter(|tool| !known(tool)) {
         let gap = if whole.is_empty() || whole.ends_with("\n\n") { "" } else { "\n" };
-        whole += &format!("{gap}[mcp_servers.{ENTRY_NAME}.tools.{tool}]\napproval_mode = \"approve\"\n");
+        whole = format!("{whole}{gap}[mcp_servers.{ENTRY_NAME}.tools.{tool}]\napproval_mode = \"approve\"\n");
     }
     whole.parse::<toml::Table>().map_err(invalid)?;
     Ok(whole)

@@ -80,10 +80,14 @@ impl<'a> Entries<'a> {
         Some(Self { body, at: HEADER, count, left: count, hash, is_compressed, path, starts })
     }
 
-    /// Returns the next entry, or `Some(None)` after the last one. Returns `None` if git would reject the index.
-    fn next(&mut self) -> Option<Option<Entry<'_>>> {
-        let Some(left) = self.left.checked_sub(1) else { return Some(None) };
-        self.left = left;
+    /// Returns `true` if entries are left.
+    fn has_next(&self) -> bool {
+        self.left > 0
+    }
+
+    /// Returns the next entry. Returns `None` if git would reject the index.
+    fn next(&mut self) -> Option<Entry<'_>> {
+        self.left = self.left.checked_sub(1)?;
         let entry = self.body.get(self.at..)?;
         let mut begin = METADATA + self.hash + FLAGS;
         let flags = entry.get(begin - FLAGS..begin)?;
@@ -121,7 +125,7 @@ impl<'a> Entries<'a> {
         if self.at > self.body.len() {
             return None;
         }
-        Some(Some(Entry { metadata: entry.get(..METADATA)?, path: &self.path }))
+        Some(Entry { metadata: entry.get(..METADATA)?, path: &self.path })
     }
 
     /// Checks the extensions after the entries, all of which were read. Two extensions say where the entries and the

@@ -62,8 +62,8 @@ fn common(folder: &Path) -> Option<PathBuf> {
         _ => {}
     }
     let text = read::text(&link, MAX_LINK_BYTES).filter(|text| !text.is_cut)?;
-    let line = before_zero(text.bytes.strip_suffix(b"\n").unwrap_or(&text.bytes));
-    (!line.is_empty()).then(|| read::path(line).map(|path| folder.join(path)))?
+    let named = before_zero(text.bytes.strip_suffix(b"\n").unwrap_or(&text.bytes));
+    (!named.is_empty()).then(|| read::path(named).map(|path| folder.join(path)))?
 }
 
 #[cfg(test)]

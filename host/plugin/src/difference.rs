@@ -121,7 +121,7 @@ impl Difference {
                 line.kind == Kind::More && line.text.starts_with("files, ") && line.text.ends_with(&end)
             };
             for line in self.lines.iter_mut().filter(asks) {
-                line.text.push_str(&format!(", which leads to {}", shown(place)));
+                line.text = format!("{}, which leads to {}", line.text, shown(place));
             }
         }
         for (folder, place) in new {

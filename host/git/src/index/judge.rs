@@ -93,7 +93,8 @@ fn is_git_directory(name: &[u8]) -> bool {
 fn each_path(bytes: &[u8], hash: ObjectHash, until: Instant, look: &mut dyn FnMut(&[u8])) -> Option<()> {
     let mut entries = Entries::of(bytes, hash)?;
     let (mut left, mut unasked) = (MAX_PATH_BYTES, 0_usize);
-    while let Some(entry) = entries.next()? {
+    while entries.has_next() {
+        let entry = entries.next()?;
         left = left.checked_sub(entry.path.len())?;
         unasked += entry.path.len();
         look(entry.path);

@@ -15,7 +15,9 @@ const KEPT: [&[u8; 4]; 3] = [b"link", b"sdir", b"REUC"];
 /// could hide changes by them. Returns `None` if git would reject the index.
 pub(crate) fn stripped(bytes: &[u8], hash: ObjectHash) -> Option<Cow<'_, [u8]>> {
     let mut entries = Entries::of(bytes, hash)?;
-    while entries.next()?.is_some() {}
+    while entries.has_next() {
+        entries.next()?;
+    }
     let end = entries.at;
     let Extensions { parts, .. } = entries.extensions()?;
     if parts.iter().all(|(name, _)| KEPT.contains(&name)) {

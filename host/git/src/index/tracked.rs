@@ -28,7 +28,10 @@ fn has_noted(index: &Path, tree: &Path) -> Option<bool> {
     let text = read::text(index, MAX_BYTES)?;
     let mut entries = Entries::of_start(&text.bytes, ObjectHash::of(index.parent()?)?)?;
     for _ in 0..MAX_ENTRIES {
-        let Some(entry) = entries.next()? else { break };
+        if !entries.has_next() {
+            break;
+        }
+        let entry = entries.next()?;
         // Only files directly in the tree count: a folder can be moved from elsewhere without changing the
         // files in it.
         if entry.path.is_empty() || entry.path.contains(&b'/') {
@@ -54,12 +57,15 @@ fn all_tracked(index: &Path, mut is_fine: impl FnMut(&Path) -> bool) -> Option<b
     let (bytes, hash) = (&text.bytes, ObjectHash::of(index.parent()?)?);
     // Nothing is passed on of an index that cannot be read to its end.
     let mut entries = Entries::of(bytes, hash)?;
-    while entries.next()?.is_some() {}
+    while entries.has_next() {
+        entries.next()?;
+    }
     if !entries.extensions()?.has_all_entries {
         return Some(false);
     }
     let mut entries = Entries::of(bytes, hash)?;
-    while let Some(entry) = entries.next()? {
+    while entries.has_next() {
+        let entry = entries.next()?;
         if entry.path.is_empty() || !is_fine(Path::new(OsStr::from_bytes(entry.path))) {
             return Some(false);
         }
