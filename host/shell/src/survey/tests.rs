@@ -33,8 +33,10 @@ fn everything_with_a_rule_is_found_at_any_depth() {
     let at = |names: &[&str]| -> Vec<PathBuf> { names.iter().map(|name| bed.at(name)).collect() };
     assert_eq!(found.denied, at(&["a/.env"]));
     // Through the link, the folder is named `.git`.
-    let linked = ["a/bare/sl/config", "a/bare/sl/sharedpath"];
-    assert_eq!(found.names, at(&[".mcp.json", "a/b/.VSCode", linked[0], linked[1]]));
+    let linked = ["arc/config", "sl/config", "sl/histedit-state", "sl/sharedpath"];
+    let linked = linked.map(|name| format!("a/bare/{name}"));
+    let names = [".mcp.json", "a/b/.VSCode"].into_iter().chain(linked.iter().map(String::as_str));
+    assert_eq!(found.names, at(&names.collect::<Vec<_>>()));
     assert_eq!(found.git_folders, at(&["bare"]));
     assert_eq!(found.git_pointers, at(&["a/.git", "node_modules/p/.git"]));
     assert!(found.unseen.is_empty());

@@ -136,7 +136,7 @@ fn names_that_count_below_a_folder_are_told_by_it_and_those_above() {
     assert_eq!(below("/a/.jj/repo"), ["config.toml"]);
     assert_eq!(below("/a/.github"), ["copilot", "extensions", "hooks", "lsp.json", "mcp.json"]);
     assert_eq!(below("/a/.config"), ["irb", "mise", "mise.toml"]);
-    assert_eq!(below("/a/.git"), ["sl/config", "sl/sharedpath"]);
+    assert_eq!(below("/a/.git"), ["arc/config", "sl/config", "sl/histedit-state", "sl/sharedpath"]);
     for other in ["/a/repo", "/a/git", "/.jj/x", "/"] {
         assert!(below(other).is_empty(), "{other}");
     }
