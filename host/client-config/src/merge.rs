@@ -109,7 +109,7 @@ pub(super) fn is_empty(text: &str, client: Client) -> bool {
     match Format::of(client) {
         Format::Toml | Format::Yaml => dense.is_empty(),
         Format::Json(servers) => {
-            ["".to_owned(), "{}".to_owned(), format!("{{\"{servers}\":{{}}}}")].contains(&dense)
+            [String::new(), "{}".to_owned(), format!("{{\"{servers}\":{{}}}}")].contains(&dense)
         }
     }
 }

@@ -260,13 +260,17 @@ pub(super) async fn collected(response: Response<WasiBody>, most: usize) -> Answ
     let (parts, body) = response.into_parts();
     let (mut body, mut all) = (pin!(body), Vec::new());
     while let Some(frame) = body.frame().await {
-        match frame.map(|frame| frame.into_data()) {
-            // Copied, so that the body takes the memory of its bytes, however small the pieces are.
-            Ok(Ok(piece)) if piece.len() <= most - all.len() => all.extend_from_slice(&piece),
-            Ok(Ok(_)) => return Answer::TooLarge,
-            // Trailers.
-            Ok(Err(_)) => {}
+        let frame = match frame {
+            Ok(frame) => frame,
             Err(error) => return Answer::BrokenOff(error.to_string()),
+        };
+        // Other frames are trailers.
+        if let Ok(piece) = frame.into_data() {
+            if piece.len() > most - all.len() {
+                return Answer::TooLarge;
+            }
+            // Copied, so that the body takes the memory of its bytes, however small the pieces are.
+            all.extend_from_slice(&piece);
         }
     }
     Answer::Whole(Response::from_parts(parts, all.into()))

@@ -221,14 +221,14 @@ mod tests {
     /// Runs `test` while a call answers every question like this.
     fn while_asking(hosts: &Arc<UnknownHosts>, answer: &HostAnswer, test: impl FnOnce()) -> usize {
         let (over, asked) = (Cancel::default(), AtomicUsize::new(0));
-        let asker = Asker::of(hosts);
+        let waiting = Asker::of(hosts);
         thread::scope(|scope| {
             scope.spawn(|| {
                 let ask = |_: &Target, _: &Cancel| {
                     asked.fetch_add(1, Ordering::SeqCst);
                     answer.clone()
                 };
-                drop(asker.serve(&ask, &over, &mut Vec::new()));
+                drop(waiting.serve(&ask, &over, &mut Vec::new()));
             });
             test();
             over.set(Reason::Client);

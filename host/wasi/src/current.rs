@@ -252,7 +252,7 @@ mod tests {
 
         /// Makes what was determined valid for the rest of the test.
         fn keep(&self) {
-            self.current.known.lock().as_mut().expect("a look").lasts = Duration::from_secs(3600);
+            self.current.known.lock().as_mut().expect("a look").lasts = Duration::from_hours(1);
         }
 
         fn put(&self, path: &str, text: &str) {

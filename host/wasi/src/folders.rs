@@ -434,9 +434,12 @@ impl Guard {
         let Some((shell, _)) = &self.rules else { return Vec::new() };
         let (found, is_cut) = self.current.protected_since(|| Unwritable::look(shell, &self.roots));
         let mut notes: Vec<_> = found.iter().take(MAX_NAMED).map(|(path, _)| {
+            // A plugin chooses the name.
+            let path = path.display().to_string();
             format!(
-                "[changed: {path:?}: the plugin wrote it before it became a file that other programs obey, such as a hook or \
-                 a configuration of git; the person should look at it before using git there.]"
+                "[changed: \"{}\": the plugin wrote it before it became a file that other programs obey, such as a hook or \
+                 a configuration of git; the person should look at it before using git there.]",
+                path.escape_debug()
             )
         }).collect();
         for (path, why) in &found {

@@ -274,7 +274,7 @@ pub fn main() -> ExitCode {
         Some(Command::Skills { command }) => skills::run(&environment, command),
         Some(Command::Config(arguments)) => config::run(&environment, arguments),
         Some(Command::Setup(arguments)) => setup::run(&environment, &arguments),
-        Some(Command::Update { json }) => update::run(&environment, json),
+        Some(Command::Update { json }) => Ok(update::run(&environment, json)),
         Some(Command::Uninstall { purge, yes }) => uninstall::run(&environment, purge, yes),
         #[cfg(unix)]
         Some(Command::Ask { request, answer }) => ask::run(&request, &answer),

@@ -7,7 +7,6 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, Style};
 use serde_json::json;
@@ -19,7 +18,7 @@ const RUNNING: &str = "Servers that run now keep their version until their clien
 /// Name of all packages.
 const NAME: &str = "scorpiox-code";
 
-pub(super) fn run(environment: &Environment, is_json: bool) -> Result<ExitCode> {
+pub(super) fn run(environment: &Environment, is_json: bool) -> ExitCode {
     let around = Around {
         home: environment.home.as_deref(),
         own_home: &environment.own_home,
@@ -38,7 +37,7 @@ pub(super) fn run(environment: &Environment, is_json: bool) -> Result<ExitCode> 
             "advice": way.advice(),
         });
         terminal::print(&Shown::json(&found.to_string()));
-        return Ok(ExitCode::SUCCESS);
+        return ExitCode::SUCCESS;
     }
     let program = environment.binary.display();
     let mut shown = Shown::line(&format!("scorpiox-code {version} at {program}"))
@@ -54,7 +53,7 @@ pub(super) fn run(environment: &Environment, is_json: bool) -> Result<ExitCode> 
         shown = shown.and(&Shown::line(advice));
     }
     terminal::print(&shown.and(&Shown::line(RUNNING)));
-    Ok(ExitCode::SUCCESS)
+    ExitCode::SUCCESS
 }
 
 /// Way in which the program was installed.

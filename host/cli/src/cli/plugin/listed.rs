@@ -25,12 +25,12 @@ pub(super) fn list(environment: &Environment) -> Result<ExitCode> {
                 let status = Status::of(&plugin, decisions.get(&plugin.name));
                 let (state, why) = state(&operator, &plugin.name, &status);
                 let version = &plugin.manifest.version;
-                plugins.push(entry_of(plugin.name.as_str(), Some(version), state, why));
+                plugins.push(entry_of(plugin.name.as_str(), Some(version), state, why.as_deref()));
                 seen.insert(plugin.name);
             }
             Err((entry, why)) => {
                 let stem = entry.strip_suffix(".wasm").unwrap_or(&entry).to_owned();
-                plugins.push(entry_of(&entry, None, "broken", Some(why.to_string())));
+                plugins.push(entry_of(&entry, None, "broken", Some(&why)));
                 seen.extend(PluginName::try_from(stem));
             }
         }
@@ -42,7 +42,7 @@ pub(super) fn list(environment: &Environment) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn entry_of(name: &str, version: Option<&String>, state: &str, why: Option<String>) -> Value {
+fn entry_of(name: &str, version: Option<&String>, state: &str, why: Option<&str>) -> Value {
     json!({ "name": name, "version": version, "state": state, "why": why })
 }
 
