@@ -178,12 +178,12 @@ impl Workspace {
             settings: Arc::clone(&self.settings),
             plugins: self.plugins.renewed(Arc::clone(&operator)),
             // Under an unusable policy, no store was opened.
-            store: match self.operator.loaded() {
+            store: match self.operator.server_policy() {
                 Ok(_) => Arc::clone(&self.store),
                 Err(_) => (self.open_store)(&operator),
             },
             open_store: Arc::clone(&self.open_store),
-            approvals: match self.operator.loaded() {
+            approvals: match self.operator.server_policy() {
                 Ok(_) => self.approvals.clone(),
                 Err(_) => Requests::new((self.open_approvals)(&operator)),
             },

@@ -14,6 +14,8 @@ use crate::{MAX_NOTES, Started, gone, starts};
 const JUDGE_TIME: Duration = Duration::from_secs(1);
 /// Minimum interval between two searches while a command runs.
 const WATCH_TIME: Duration = Duration::from_secs(1);
+/// Maximum number of reported repositories.
+const MAX_REPOSITORIES: usize = 32;
 /// Maximum number of reported traps.
 const MAX_TRAPS: usize = 16;
 
@@ -53,6 +55,11 @@ impl Started {
                     || starts_programs(path, &leads, &sees)
             });
         }
+        let names = &mut outcome.names;
+        let more = names.repositories.len().saturating_sub(MAX_REPOSITORIES);
+        names.repositories.truncate(MAX_REPOSITORIES);
+        names.repositories_others =
+            names.repositories_others.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
         self.find_traps(true);
         outcome.names.traps = mem::take(&mut self.traps.found);
         outcome.names.traps_others = self.traps.others;

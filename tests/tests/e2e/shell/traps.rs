@@ -104,11 +104,9 @@ fn a_new_folder_of_an_unknown_name_in_a_git_directory_is_told() {
         // Takes longer than a step of the clock of files.
         assert_eq!(bash(server, "git status").exit_code(), 0);
         let ran = bash(server, "mkdir .git/tool .git/lfs; touch .git/earlier/x; ln -s x .git/link");
-        for name in ["tool", "link"] {
-            let told = format!("changed: \".git/{name}\": git creates nothing of this name");
-            assert!(ran.text.contains(&told), "{}", ran.text);
-        }
-        assert_eq!(ran.text.matches("changed: ").count(), 2, "{}", ran.text);
+        let told = "changed: \".git/tool\": git creates nothing of this name";
+        assert!(ran.text.contains(told) && ran.text.matches("changed: ").count() == 1, "{}", ran.text);
+        assert!(ran.text.contains("not created: \".git/link\""), "{}", ran.text);
     });
 }
 

@@ -3,7 +3,6 @@
 //! A change is the smallest that the verdict names. It is judged together with the managed file before it is
 //! written, so a change without an effect is never made.
 
-use std::collections::BTreeSet;
 use std::fs::{self, TryLockError};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -16,9 +15,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use scorpiox_fs::home::private;
 use scorpiox_policy::document::quote;
-use scorpiox_policy::{
-    DenyRule, File, HostRule, Network, NetworkRule, Policy, Verdict, differences, local_entry,
-};
+use scorpiox_policy::{File, HostRule, Network, NetworkRule, Policy, Verdict, differences, local_entry};
 use scorpiox_shell::{DEFAULT_PROFILE, Shell};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
@@ -29,6 +26,8 @@ use super::judge::{Judge, Names};
 use super::tools::Tools;
 use super::{Caller, What, outside, reads, restricted_shell, restrictions_in};
 use crate::cli::environment::Environment;
+
+mod opened;
 
 pub(super) const HELP: &str = "\
 Examples:
@@ -174,20 +173,31 @@ pub(in crate::cli) fn conclude(
     let Change { own, text, is_about_network, is_shown_only } = change;
     let after = before.with_own(text.clone())?;
     let shown = differences(&before.loaded()?.policy, &after.loaded()?.policy);
-    let opened = opened_globs(&before.loaded()?.policy, &after.loaded()?.policy);
+    let opened = opened::globs(&before.loaded()?.policy, &after.loaded()?.policy);
     if is_about_network {
-        check_sandbox(after)?;
+        check_sandbox(before.with_own(text.clone())?)?;
     }
     terminal::print(&Shown::text(&shown));
     for glob in opened {
         let about = format!("This opens all files that {glob:?} covers, in every folder, not only one.");
         terminal::print(&Shown::line(&about));
     }
+    let absent = opened::absent_folders(
+        environment.home.as_deref(),
+        &before.loaded()?.policy,
+        &after.loaded()?.policy,
+    );
     if !is_shown_only {
         let path = put(environment, own.as_deref(), text)?;
         let done =
             format!("Wrote {}. Servers that run now follow it from their next call on.", path.display());
         terminal::print(&Shown::line(&done));
+    }
+    for path in absent {
+        terminal::print(&Shown::line(&format!(
+            "{} does not exist. Commands have it from the next call on after you created it.",
+            path.display()
+        )));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -209,20 +219,6 @@ fn put(environment: &Environment, own: Option<&str>, text: String) -> Result<Pat
     let _lock = locked(&environment.own_home)?;
     write(&path, own, &as_before(own.unwrap_or_default(), text))?;
     Ok(path)
-}
-
-/// Returns the globs with which `deny` of a profile closed several files before a change, and no longer does.
-fn opened_globs(before: &Policy, after: &Policy) -> BTreeSet<String> {
-    let profiles = before.shell.profiles.iter();
-    let pairs = profiles.filter_map(|(name, profile)| Some((profile, after.shell.profiles.get(name)?)));
-    let gone = pairs.flat_map(|(before, after)| {
-        let stays = |glob: &str| after.deny.iter().any(|rule| rule.glob() == glob);
-        before.deny.iter().map(DenyRule::glob).filter(move |glob| !stays(glob))
-    });
-    // A glob with a folder and without wildcards names a single path.
-    let is_one =
-        |glob: &&str| glob.trim_end_matches('/').contains('/') && !glob.contains(['*', '?', '[', '{', '!']);
-    gone.filter(|glob| !is_one(glob)).map(str::to_owned).collect()
 }
 
 /// Returns the text with the line ends of the file as it was, and with its byte order mark.
