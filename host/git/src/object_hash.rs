@@ -36,12 +36,15 @@ impl ObjectHash {
             return None;
         }
         // Git follows no `include` here.
-        let format =
-            parsed.entries.iter().rfind(|entry| entry.name.eq_ignore_ascii_case(b"extensions.objectformat"));
-        match format.map(Entry::value) {
-            None | Some(b"sha1") => Some(Self::Sha1),
-            Some(b"sha256") => Some(Self::Sha256),
-            Some(_) => None,
+        let last = |name: &[u8]| {
+            let entry = parsed.entries.iter().rfind(|entry| entry.name.eq_ignore_ascii_case(name));
+            entry.map(Entry::value)
+        };
+        match (last(b"extensions.objectformat"), last(b"core.repositoryformatversion")) {
+            (None | Some(b"sha1"), _) => Some(Self::Sha1),
+            // Without that version, git ignores the extension, or refuses the repository.
+            (Some(b"sha256"), Some(b"1")) => Some(Self::Sha256),
+            (Some(_), _) => None,
         }
     }
 
@@ -62,7 +65,8 @@ fn common(folder: &Path) -> Option<PathBuf> {
         _ => {}
     }
     let text = read::text(&link, MAX_LINK_BYTES).filter(|text| !text.is_cut)?;
-    let named = before_zero(text.bytes.strip_suffix(b"\n").unwrap_or(&text.bytes));
+    let end = text.bytes.iter().rposition(|byte| !b"\r\n".contains(byte)).map_or(0, |last| last + 1);
+    let named = before_zero(text.bytes.get(..end)?);
     (!named.is_empty()).then(|| read::path(named).map(|path| folder.join(path)))?
 }
 
@@ -75,12 +79,25 @@ mod tests {
     #[test]
     fn the_configuration_decides() {
         let bed = Bed::with(&["main/worktrees/tree"]);
-        bed.put("main/worktrees/tree/commondir", "../..\n");
+        bed.put("main/worktrees/tree/commondir", "../..\n\r\n");
         for (config, expected) in [
             ("", Some(ObjectHash::Sha1)),
             ("[core]\n\trepositoryformatversion = 0\n", Some(ObjectHash::Sha1)),
-            ("[extensions]\n\tobjectFormat = sha256\n", Some(ObjectHash::Sha256)),
-            ("[Extensions] ObjectFormat = \"sha\"256 # x\n", Some(ObjectHash::Sha256)),
+            (
+                "[core]repositoryformatversion=1\n[extensions]\n\tobjectFormat = sha256\n",
+                Some(ObjectHash::Sha256),
+            ),
+            (
+                "[Extensions] ObjectFormat = \"sha\"256 # x\n[Core] RepositoryFormatVersion = 1\n",
+                Some(ObjectHash::Sha256),
+            ),
+            // Git reads SHA-1.
+            ("[extensions]\n\tobjectformat = sha256\n", None),
+            ("[core]\n\trepositoryformatversion = 0\n[extensions]\n\tobjectformat = sha256\n", None),
+            (
+                "[core]repositoryformatversion=1\nrepositoryformatversion\n[extensions]objectformat=sha256\n",
+                None,
+            ),
             ("[extensions]\n\tobjectformat = sha256\n\tobjectformat = sha1\n", Some(ObjectHash::Sha1)),
             ("[extensions \"x\"]\n\tobjectformat = sha256\n", Some(ObjectHash::Sha1)),
             ("[extensions]\n\tobjectformat\n", None),

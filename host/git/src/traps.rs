@@ -103,6 +103,10 @@ const FOLDERS: [&str; 17] = [
     "svn",
     "worktrees",
 ];
+/// Maximum size of packed references to search, in bytes.
+const MAX_PACKED_BYTES: u64 = 64 << 20;
+/// Beginning of the names of references that replace objects, with the blank before it in packed references.
+const REPLACE: &[u8] = b" refs/replace/";
 /// Files in a git directory that are judged otherwise, or by their links.
 const FILES: [&str; 6] = ["index", "config", "config.worktree", "commondir", "gitdir", "MERGE_RR"];
 
@@ -134,6 +138,8 @@ pub enum TrapKind {
     Operation,
     /// Folder or link that git does not create: a program may obey it.
     Unknown,
+    /// Reference or list by which git shows other objects in the place of some: changes can be hidden.
+    Replacement,
 }
 
 /// Traps in a git directory.
@@ -265,6 +271,10 @@ impl Search {
                 if kind.is_dir() {
                     self.operation(&path, name)?;
                 }
+                let grafts = path.join("grafts");
+                if name.eq_ignore_ascii_case(b"info") && grafts.is_file() && self.is_changed(&grafts) {
+                    self.add_replacement(grafts);
+                }
                 self.unknown(path, name);
             }
         }
@@ -308,6 +318,8 @@ impl Search {
             return Ok(());
         } else if name == b"gitdir" {
             self.work_tree(path);
+        } else if name == b"packed-refs" && has_replacements(&path) {
+            self.add_replacement(path);
         } else if FINISHED.iter().any(|finished| finished.as_bytes().eq_ignore_ascii_case(&name)) {
             self.reference(path);
         } else {
@@ -372,7 +384,7 @@ impl Search {
     }
 
     fn references(&mut self, folder: &Path) -> io::Result<()> {
-        let mut open = vec![folder.to_owned()];
+        let (mut open, replacements) = (vec![folder.to_owned()], folder.join("replace"));
         while let Some(folder) = open.pop() {
             for entry in entries(&folder)? {
                 self.count()?;
@@ -384,6 +396,9 @@ impl Search {
                     && !is_of_running_git(entry.file_name().as_encoded_bytes())
                     && self.is_changed(&entry.path())
                 {
+                    if entry.path().starts_with(&replacements) {
+                        self.add_replacement(entry.path());
+                    }
                     self.reference(entry.path());
                 }
             }
@@ -407,6 +422,13 @@ impl Search {
         let Ok(Some(text)) = read::text_itself(&path, MAX_REFERENCE_BYTES) else { return };
         if let Some(target) = leads_away(&text.bytes) {
             self.add(path, TrapKind::Reference, target);
+        }
+    }
+
+    /// Adds a file by which git shows other objects than there are. In a new repository, all objects are the command's.
+    fn add_replacement(&mut self, path: PathBuf) {
+        if self.since.is_some() {
+            self.add(path, TrapKind::Replacement, b"");
         }
     }
 
@@ -437,6 +459,15 @@ impl Search {
         } else {
             self.traps.is_cut = true;
         }
+    }
+}
+
+/// Returns `true` if packed references may replace objects.
+fn has_replacements(packed: &Path) -> bool {
+    match read::text_itself(packed, MAX_PACKED_BYTES) {
+        Ok(Some(text)) => text.is_cut || text.bytes.windows(REPLACE.len()).any(|part| part == REPLACE),
+        Ok(None) => false,
+        Err(_) => true,
     }
 }
 

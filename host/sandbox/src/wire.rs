@@ -485,6 +485,8 @@ pub enum TrapKind {
     Operation,
     /// Folder or link that git does not create: a program may obey it.
     Unknown,
+    /// Reference or list by which git shows other objects in the place of some.
+    Replacement,
 }
 
 /// File that git trusts and replaces as a whole, which the command was refused to change.

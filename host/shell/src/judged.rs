@@ -123,6 +123,7 @@ fn reported(trap: scorpiox_git::Trap) -> Trap {
         scorpiox_git::TrapKind::WorkTree => TrapKind::WorkTree,
         scorpiox_git::TrapKind::Operation => TrapKind::Operation,
         scorpiox_git::TrapKind::Unknown => TrapKind::Unknown,
+        scorpiox_git::TrapKind::Replacement => TrapKind::Replacement,
     };
     Trap { path: trap.path.into(), kind, text: trap.text }
 }

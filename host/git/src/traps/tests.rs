@@ -317,6 +317,32 @@ fn an_unknown_folder_is_a_trap_if_it_is_new() {
 }
 
 #[test]
+fn objects_that_replace_others_are_a_trap_in_an_older_repository() {
+    let folder = repository(&[]);
+    let git_folder = folder.path().join(".git");
+    let begun = SystemTime::now() - Duration::from_secs(1);
+    let told = || {
+        let found = traps(&git_folder, Some(begun), later()).found;
+        found
+            .into_iter()
+            .filter(|trap| trap.kind == TrapKind::Replacement)
+            .map(|trap| trap.path)
+            .collect::<Vec<_>>()
+    };
+    assert!(told().is_empty());
+    git(folder.path(), &["commit", "-q", "--allow-empty", "-m", "x"]);
+    git(folder.path(), &["replace", "HEAD", "HEAD~1"]);
+    assert!(told()[0].starts_with(git_folder.join("refs/replace")));
+    git(folder.path(), &["pack-refs", "--all"]);
+    assert_eq!(told(), [git_folder.join("packed-refs")]);
+    git(folder.path(), &["replace", "-d", "HEAD"]);
+    assert!(told().is_empty());
+    fs::write(git_folder.join("info/grafts"), "").unwrap();
+    assert_eq!(told(), [git_folder.join("info/grafts")]);
+    assert_eq!(found(folder.path()), [], "a new repository is the command's own");
+}
+
+#[test]
 fn a_reference_to_a_name_elsewhere_is_a_trap() {
     let folder = repository(&[]);
     let put = |name: &str, text: &str| {

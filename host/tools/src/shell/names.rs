@@ -136,6 +136,10 @@ fn about_trap(workspace: &Path, trap: &Trap) -> String {
             "changed: {path}: git creates nothing of this name in a repository, and a program that looks for it may obey \
              it; the person should look at it before"
         ),
+        TrapKind::Replacement => format!(
+            "changed: {path}: git shows other objects in the place of some, so `git status`, `git diff` and `git show` can \
+             hide changes; the person should look at `git replace --list` and delete what they did not make"
+        ),
         TrapKind::Operation if trap.text.is_empty() => format!(
             "changed: {path}: it cannot be read, and may start programs when the person continues the operation; the \
              person should look at it before"

@@ -142,10 +142,10 @@ mod tests {
         assert_eq!(
             text,
             "  Arguments:\n    \
-             url: string; required; characters: at most 2000\n      | The page\n      | DEFAULT: yours\n    \
-             wait: integer; default 3; at least 0; at most 9\n    \
              form: any value; one of text, html\n    \
-             tags: array of string\n"
+             tags: array of string\n    \
+             url: string; required; characters: at most 2000\n      | The page\n      | DEFAULT: yours\n    \
+             wait: integer; default 3; at least 0; at most 9\n"
         );
         let mut none = String::new();
         describe(&mut none, &json!({ "type": "object", "properties": {} }));
