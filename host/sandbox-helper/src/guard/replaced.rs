@@ -8,6 +8,7 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
+use std::mem::discriminant;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -48,7 +49,8 @@ impl AllPrevented {
     fn add(&mut self, path: PathBuf, why: Why) {
         let path = path.into();
         // A command chooses the text, and must not fill the list by it.
-        if self.found.iter().any(|known| known.path == path) {
+        let is_same_kind = |known: &Why| discriminant(known) == discriminant(&why);
+        if self.found.iter().any(|known| known.path == path && is_same_kind(&known.why)) {
             return;
         }
         if self.found.len() < MAX_PREVENTED {

@@ -114,8 +114,15 @@ impl Repositories {
         others = others.saturating_add(unsearched);
         all.sort();
         let mut paths = HashSet::new();
-        // Whatever is at the path now, it is not what the other process used.
-        let mut all: Vec<_> = self.sighted.borrow().iter().cloned().chain(all).collect();
+        // Whatever is at the path now, it is not what the other process used, unless that was moved.
+        let is_moved = |sighted: &&Found| {
+            let is_it =
+                |found: &Found| (found.grounds, found.identity) == (sighted.grounds, sighted.identity);
+            all.iter().any(is_it)
+        };
+        let sighted: Vec<_> =
+            self.sighted.borrow().iter().filter(|sighted| !is_moved(sighted)).cloned().collect();
+        let mut all: Vec<_> = sighted.into_iter().chain(all).collect();
         all.retain(|found| paths.insert(found.path.clone()));
         (all, others)
     }

@@ -6,7 +6,6 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use scorpiox_sandbox::Why;
 
-use super::SETTINGS;
 use crate::bed::{Bed, Shield, for_each_tier, set_mode};
 
 /// An index without entries, followed by the name of its content.
@@ -26,7 +25,7 @@ P
 
 /// Creates a repository with rules.
 fn with_repository(bed: &mut Bed) {
-    bed.put(".git/config", SETTINGS);
+    bed.put(".git/config", "[core]\n\trepositoryformatversion = 0\n");
     for (name, content) in [
         ("HEAD", "ref: refs/heads/x\n"),
         ("refs/heads/x", "old\n"),
