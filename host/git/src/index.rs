@@ -2,9 +2,11 @@
 
 pub(crate) mod judge;
 mod stripped;
+#[cfg(unix)]
 mod tracked;
 
 pub(crate) use stripped::stripped;
+#[cfg(unix)]
 pub(crate) use tracked::{knows, tracked};
 
 use crate::object_hash::ObjectHash;
@@ -29,6 +31,7 @@ const EXTENSION: usize = 8;
 /// Entry of an index.
 struct Entry<'a> {
     /// Times, numbers and size of the file, as git found them.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "compared with files there only"))]
     metadata: &'a [u8],
     /// Empty if the entry replaces one of a shared index.
     path: &'a [u8],
@@ -37,6 +40,7 @@ struct Entry<'a> {
 /// Extensions of an index that was read to its end.
 struct Extensions<'a> {
     /// `true` if each tracked file has an entry: none are in a shared index, or stand for folders.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "tracked files are listed there only"))]
     has_all_entries: bool,
     /// Name of each extension, and all of its bytes.
     parts: Vec<([u8; 4], &'a [u8])>,

@@ -23,7 +23,6 @@ mod config;
 mod harmless;
 mod hidden;
 mod identity;
-#[cfg(unix)]
 mod index;
 mod leads;
 mod names;
