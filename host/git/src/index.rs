@@ -37,12 +37,14 @@ struct Entry<'a> {
     path: &'a [u8],
 }
 
-/// Extensions of an index that was read to its end.
-struct Extensions<'a> {
+/// An index that was read to its end.
+struct Whole<'a> {
+    /// Position after the last entry.
+    end: usize,
     /// `true` if each tracked file has an entry: none are in a shared index, or stand for folders.
     #[cfg_attr(not(unix), allow(dead_code, reason = "tracked files are listed there only"))]
     has_all_entries: bool,
-    /// Name of each extension, and all of its bytes.
+    /// Name of each extension after the entries, and all of its bytes.
     parts: Vec<([u8; 4], &'a [u8])>,
 }
 
@@ -135,7 +137,7 @@ impl<'a> Entries<'a> {
     /// Checks the extensions after the entries, all of which were read. Two extensions say where the entries and the
     /// extensions begin, for several threads: they must agree with that. Returns `None` if git would reject the index, or
     /// could read it in another way.
-    fn extensions(self) -> Option<Extensions<'a>> {
+    fn end(self) -> Option<Whole<'a>> {
         let mut rest = self.body.get(self.at..)?;
         let (mut is_last_end, mut has_all_entries, mut parts) = (false, true, Vec::new());
         while !rest.is_empty() {
@@ -156,7 +158,7 @@ impl<'a> Entries<'a> {
         }
         let end = self.body.len().checked_sub(EXTENSION + WORD + self.hash);
         let seems_end = end.and_then(|end| self.body.get(end..end + 4)) == Some(b"EOIE");
-        (seems_end == is_last_end).then_some(Extensions { has_all_entries, parts })
+        (seems_end == is_last_end).then_some(Whole { end: self.at, has_all_entries, parts })
     }
 
     /// Checks the positions from which several threads read entries: each with a number of entries.

@@ -216,21 +216,24 @@ impl Replaced {
         folder: &Path,
         until: Instant,
     ) -> Result<Cow<'a, [u8]>, String> {
-        let refused = match self {
-            Self::Index | Self::SharedIndex => {
-                let hash = ObjectHash::of(folder);
-                match (judge::judge_bytes(bytes, hash, until), hash) {
-                    // Its name contains its checksum.
-                    (Judged::Plain, Some(_)) if self == Self::SharedIndex => return Ok(bytes.into()),
-                    (Judged::Plain, Some(hash)) => return stripped(bytes, hash).ok_or_else(String::new),
-                    (Judged::Names(refused), _) => refused,
-                    (Judged::Plain | Judged::Unreadable, _) => Vec::new(),
-                }
+        let judged = match self {
+            Self::Reference => {
+                leads_away(bytes).map_or(Judged::Plain, |target| Judged::Names(target.to_owned()))
             }
-            Self::Reference => match leads_away(bytes) {
-                Some(target) => target.to_owned(),
-                None => return Ok(bytes.into()),
+            Self::Index | Self::SharedIndex => match ObjectHash::of(folder) {
+                None => Judged::Unreadable,
+                // Its name contains its checksum.
+                hash if self == Self::SharedIndex => judge::judge_bytes(bytes, hash, until),
+                Some(hash) => match stripped(bytes, hash, until) {
+                    Ok(content) => return Ok(content),
+                    Err(judged) => judged,
+                },
             },
+        };
+        let refused = match judged {
+            Judged::Plain => return Ok(bytes.into()),
+            Judged::Names(refused) => refused,
+            Judged::Unreadable => Vec::new(),
         };
         Err(String::from_utf8_lossy(&refused).into_owned())
     }

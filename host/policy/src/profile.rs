@@ -105,7 +105,7 @@ pub enum UnknownHosts {
     AskApprover,
     /// The person at this machine is asked while the connection waits; over HTTP, an approver.
     Ask,
-    /// Whoever uses the client is asked while the connection waits, also over HTTP.
+    /// The client asks its user while the connection waits, also over HTTP.
     AskWeak,
 }
 

@@ -29,7 +29,7 @@ pub struct Word {
     pub(crate) plain: Option<usize>,
     /// `true` for an assignment that becomes several words where assignments have no meaning.
     pub(crate) splits: bool,
-    /// What the text has lost, without quotes: bash may evaluate it.
+    /// Characters that `text` has lost, without quotes: bash may evaluate them.
     lost: String,
     /// Length of the beginning of the text that is also in `lost`.
     noted: usize,

@@ -175,7 +175,7 @@ fn quoted(path: &Path) -> String {
     if path.chars().all(is_plain) { path } else { format!("\"{path}\"") }
 }
 
-/// How the program was installed, and the sign of that.
+/// Way in which the program was installed, and the sign of that.
 #[derive(Debug, PartialEq, Eq)]
 struct Found {
     way: Way,

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use super::Entries;
+use super::{Entries, Whole};
 use crate::object_hash::ObjectHash;
 use crate::read;
 
@@ -38,10 +38,15 @@ pub(crate) fn judge(path: &Path, hash: Option<ObjectHash>, until: Instant) -> Ju
     }
 }
 
-/// Judges the paths of an index with this content. Git reads it with the hash function of the repository, and other paths
-/// with another one.
+/// Judges the paths of an index with this content.
 pub(crate) fn judge_bytes(bytes: &[u8], hash: Option<ObjectHash>, until: Instant) -> Judged {
     let Some(hash) = hash else { return Judged::Unreadable };
+    examine(bytes, hash, until).map_or_else(|judged| judged, |_| Judged::Plain)
+}
+
+/// Reads an index to its end. Fails with the judgement on one that is not plain. Git reads it with the hash function of
+/// the repository, and other paths with another one.
+pub(super) fn examine(bytes: &[u8], hash: ObjectHash, until: Instant) -> Result<Whole<'_>, Judged> {
     let mut refused = None;
     let mut look = |path: &[u8]| {
         // The entries of a split index that replace others have no path.
@@ -49,11 +54,10 @@ pub(crate) fn judge_bytes(bytes: &[u8], hash: Option<ObjectHash>, until: Instant
             refused = Some(path.to_owned());
         }
     };
-    let read = each_path(bytes, hash, until, &mut look);
-    match (refused, read) {
-        (Some(path), _) => Judged::Names(path),
-        (None, Some(())) => Judged::Plain,
-        (None, None) => Judged::Unreadable,
+    let whole = each_path(bytes, hash, until, &mut look);
+    match refused {
+        Some(path) => Err(Judged::Names(path)),
+        None => whole.ok_or(Judged::Unreadable),
     }
 }
 
@@ -90,7 +94,12 @@ fn is_git_directory(name: &[u8]) -> bool {
 }
 
 /// Calls `look` with each path. Returns `None` if git would reject the index, or could read it in another way.
-fn each_path(bytes: &[u8], hash: ObjectHash, until: Instant, look: &mut dyn FnMut(&[u8])) -> Option<()> {
+fn each_path<'a>(
+    bytes: &'a [u8],
+    hash: ObjectHash,
+    until: Instant,
+    look: &mut dyn FnMut(&[u8]),
+) -> Option<Whole<'a>> {
     let mut entries = Entries::of(bytes, hash)?;
     let (mut left, mut unasked) = (MAX_PATH_BYTES, 0_usize);
     while entries.has_next() {
@@ -105,5 +114,5 @@ fn each_path(bytes: &[u8], hash: ObjectHash, until: Instant, look: &mut dyn FnMu
             }
         }
     }
-    entries.extensions().map(drop)
+    entries.end()
 }

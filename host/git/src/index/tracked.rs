@@ -60,7 +60,7 @@ fn all_tracked(index: &Path, mut is_fine: impl FnMut(&Path) -> bool) -> Option<b
     while entries.has_next() {
         entries.next()?;
     }
-    if !entries.extensions()?.has_all_entries {
+    if !entries.end()?.has_all_entries {
         return Some(false);
     }
     let mut entries = Entries::of(bytes, hash)?;

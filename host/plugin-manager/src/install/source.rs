@@ -137,7 +137,7 @@ enum Wit {
     Beside(PathBuf),
     /// A directory or a file that the user named.
     Named(PathBuf),
-    /// One that the user named for an earlier version.
+    /// A directory or a file that the user named for an earlier version.
     Kept(PathBuf),
 }
 
