@@ -195,7 +195,7 @@ pub(in crate::cli) fn conclude(
     }
     for path in absent {
         terminal::print(&Shown::line(&format!(
-            "{} does not exist. Commands have it from the next call on after you created it.",
+            "{} does not exist. Create it, and commands can use it from their next call on.",
             path.display()
         )));
     }
